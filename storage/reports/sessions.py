@@ -22,7 +22,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
 from storage.log.event_log import facts
-from storage.log.seats import LEFT, LIVE, in_progress, status_at
+from storage.log.seats import LEFT, LIVE, WITHDRAWN, in_progress, status_at
 from storage.registers.imported_rows import row_of, streams_of_nobody
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.participants import Participants
@@ -189,7 +189,7 @@ def _entry(row: Row[Any]) -> SessionListItem:
         origin=row.origin,
         hash=row.hash,
         version=row.version,
-        begun_us=row.begun_us or None,
+        begun_us=None if row.stands == WITHDRAWN else row.begun_us or None,  # its seat has when it was erased
         last_us=row.last_us or None,
         cell=orjson.loads(row.cell) if row.cell else {},
         stands=row.stands,

@@ -53,8 +53,9 @@ async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console,
     await researcher.open(study="short", tab="sessions", session="1")
     here = {"study": "short", "session": "1"}
     found = await researcher.on("session-exclude", "click", **here, **{"session-said": " "})
-    assert "give a reason" in value(found["note"])
+    assert "give a reason" in value(found["session-refused"])
     found = await researcher.on("session-note", "click", **here, **{"session-said": "rang <b>up</b>"})
+    assert value(found["session-refused"]) == ""
     assert "rang &lt;b&gt;up&lt;/b&gt;" in value(found["session-story"])
     found = await researcher.on("session-exclude", "click", **here, **{"session-said": "a friend"})
     assert "a friend" in value(found["session-head"])
@@ -79,7 +80,7 @@ async def test_the_desk_answers_gives_time_and_ends_a_session(at: Console, datab
     assert [visible(shown[f"session-{name}"]) for name in ("answer", "desk")] == [False, True]  # the study has no help
     here = {"study": "short", "session": "1"}
     unlimited = await researcher.on("session-give", "click", **here, **{"session-minutes": "5"})
-    assert "bad" in value(unlimited["note"])
+    assert "bad" in value(unlimited["session-refused"])
     found = await researcher.on("session-end", "click", **here, **{"session-outcome": "technical_failure"})
     assert not visible(found["session-desk"])
     (stream,) = _streams(database)

@@ -37,6 +37,7 @@ from experiments.session.outcomes import status_label
 from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
+from problems.errors import ParleyError
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.reports.person import person_of_session, write_person
@@ -105,6 +106,7 @@ class SessionsTab:
             self._views,
             self._actions,
             self._said,
+            self._refused,
             self._exclude,
             self._include,
             self._answer,
@@ -148,8 +150,9 @@ class SessionsTab:
             )
             self._identity = html_part(elem_id="session-id")
         with gr.Column(elem_id="session-actions", visible=False) as self._actions:
-            label = "Note, answer, or reason for exclusion"
+            label = "Note, answer, or reason to exclude or include again"
             self._said = gr.Textbox(label=label, elem_id="session-said", lines=1, max_lines=4)
+            self._refused = html_part(elem_id="session-refused")
             with gr.Row():
                 self._answer = gr.Button("Send as answer", elem_id="session-answer", size="sm", variant="primary")
                 self._note = gr.Button("Add note", elem_id="session-note", size="sm")
@@ -288,7 +291,7 @@ class SessionsTab:
             (self._views, self._actions, self._reveal, self._person_data, self._erase), gr.update(visible=False)
         )
         # Also what was typed: a note on one session must not become one on the next.
-        texts = dict.fromkeys((self._head, self._story, self._identity, self._said), "")
+        texts = dict.fromkeys((self._head, self._story, self._identity, self._said, self._refused), "")
         return {**texts, **hidden, self._sure: False, **self._replay.nothing()}
 
     def _session_page(self, user: CurrentUser, session: SessionRecord) -> Updates:
@@ -350,7 +353,12 @@ class SessionsTab:
 
     def _say(self, kind: Kind, user: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
         context, entry = self._context, self._read(study, _number(number) or 0).entry
-        done = asyncio.run(add_remark(context.sessions, context.database, entry.stream, kind, text or "", user.name))
+        try:
+            done = asyncio.run(
+                add_remark(context.sessions, context.database, entry.stream, kind, text or "", user.name)
+            )
+        except ParleyError as error:
+            return {self._refused: context.notify(str(error), "bad")[context.note]}
         said = NOTED[kind].format(number=entry.number) + (" So are the other waves of the person." if done[1:] else "")
         return self._done(user, LocationValues(study, number), sent, said)
 

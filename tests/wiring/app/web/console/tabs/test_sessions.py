@@ -12,6 +12,7 @@ import pytest
 from app.config.settings import Settings
 from app.studies.loader import load_study
 from app.use_cases.simulate import SimulationProgress, free_run, simulate
+from app.web.console.formatting import format_time
 from experiments.session.engine import fold
 from storage.db.engine import Database, open_database
 from tests.fakes.console import Room, console
@@ -47,7 +48,10 @@ async def test_a_session_is_withdrawn_once_by_an_owner_who_is_sure(at: Console) 
     assert "warn" in value(unsure["note"])
     assert fold(facts(room.desk.database, stream)).outcome == "complete"
     gone = await researcher.on("session-withdraw", "click", **SURE)
-    assert [event.kind for event in facts(room.desk.database, stream)] == ["withdrew"]
+    (withdrew,) = facts(room.desk.database, stream)
+    assert withdrew.kind == "withdrew"
+    shown = value(gone["session-head"]), value(gone["sessions-list"]).partition('data-session="1"')[2]
+    assert [page for page in shown if format_time(withdrew.at_us) in page] == [], "it began at another time"
     assert (visible(gone["session-erase"]), room.did[-1]) == (False, ("Ada", "withdrew a session", "paid No. 1"))
 
 
