@@ -112,7 +112,7 @@ def run_(
     own = own_of(target, file)
     listed = [one.strip() for one in names.split(",") if one.strip()] or (list(own) if file else [])
     plan = plan_annotating(database, name, target, wanted_annotators(target, listed, model, own), origin)
-    show(plan.takes(database, budget), False)
+    show(plan.takes(database, budget, plan.origin), False)
     if dry_run:
         return
     limits = RunLimits(concurrency=concurrency, budget=budget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from app.use_cases.tables import Told
 from experiments.plural import count
@@ -33,9 +34,13 @@ class ImportPlan:
         if self.wrong:
             most = " or more" if len(self.wrong) == MOST_LISTED else ""
             errors = f"{count(len(self.wrong), 'error')}{most}"
-            what = f"Nothing can be imported: {errors}. Correct the files, and send them again."
+            what = f"Nothing can be imported: {errors}. Correct the files and send them again, or remove them."
         files = [{"file": one.path.name, "read as": one.released, "rows": one.rows} for one in self.found]
-        return Told([what], {"files": files, "errors": [asdict(one) for one in self.wrong]})
+        return Told([what], {"files": files, "errors": [_shown(one) for one in self.wrong]})
+
+
+def _shown(wrong: CellDeviation) -> dict[str, Any]:
+    return {**asdict(wrong), "row": wrong.row or "header", "column": wrong.column or "–"}
 
 
 def study_to_import(database: Database, schema: str, typed: str) -> str:

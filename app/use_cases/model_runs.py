@@ -171,9 +171,9 @@ class AnnotatingPlan:
     found: AnnotationPlan
     run: RunPlan
 
-    def takes(self, database: Database, budget: float | None) -> Told:
-        """What it takes: which conversations are asked about, and what that costs."""
-        says = [f"{count(len(self.found.cells), 'conversation')} of {self.origin} sessions are asked about."]
+    def takes(self, database: Database, budget: float | None, origin: str) -> Told:
+        """What it takes: which conversations, of the `origin` in words, are asked about, and what that costs."""
+        says = [f"{count(len(self.found.cells), 'conversation')} of {origin} sessions are asked about."]
         says += [f"{len(self.found.known):,} more need no call."] if self.found.known else []
         left_out = self.found.lacking.items()
         says += [f"{who} leaves out {count(number, 'conversation')}: {why}." for (who, why), number in left_out]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
@@ -12,6 +12,7 @@ from experiments.plural import count as how_many
 from experiments.session.outcomes import OUTCOMES, end_page_of
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.study import Study
+from experiments.views.quality_flags import UNREADABLE_ID
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LEFT, LIVE
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
@@ -27,6 +28,7 @@ TO_DO = {
     "timed_out": "pay a fair part by hand",
     "technical_failure": "pay a fair part by hand",
     "off_protocol": "pay a fair part by hand",
+    WITHDRAWN: "pay by hand",
     LIVE: "not ended yet",
     LEFT: "nothing, unless they come back",
 }
@@ -36,6 +38,7 @@ AT_PROLIFIC = {
     "screened_out": "ask to return, or pay as screened out",
     "failed_attention": "reject by Prolific's rules, or ask to return",
     "no_consent": "ask to return",
+    WITHDRAWN: "ask to return, or pay by hand",
 }
 USE = {
     "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
@@ -89,7 +92,8 @@ def pay(database: Database, participants: Participants, study: Study, request: P
     warnings = (*_about_earlier_runs(run), *_about_no_export(run, request), *_about_left_out(run, strangers))
     bonuses = bool(study.file.bonus) or any(one.earned or one.before for one in run.payees)
     prolific = PROLIFIC in (*study.file.recruitment.channels, *(one.recruiter for one in run.payees))
-    groups = tuple(_groups(run, end_page_of(study, WITHDRAWN, EndPage()).code, bonuses))
+    code = end_page_of(study, WITHDRAWN, EndPage()).code
+    groups = tuple(_groups(run, code, bonuses, request.pay_excluded))
     return Payments(bonuses, prolific, run, groups, tuple(_files(run)), warnings)
 
 
@@ -103,10 +107,9 @@ def about_excluded(payees: Iterable[Payee]) -> str:
     return f"Complete, but excluded by a researcher and left out: {'; '.join(each)}."
 
 
-def _groups(run: PaymentRun, withdrawn: str, bonuses: bool) -> Iterator[PaymentGroup]:
+def _groups(run: PaymentRun, withdrawn: str, bonuses: bool, pay_excluded: bool) -> Iterator[PaymentGroup]:
     """The groups in the outcomes' order; `withdrawn` is the code of a withdrawal, or empty."""
     known = f"find them by the code {withdrawn}" if withdrawn else "no code was set (outcomes.withdrawn)"
-    to_do = {**TO_DO, WITHDRAWN: f"IDs are erased, {known}; ask to return, or pay by hand"}
     written = {payment.payee.stream for payment in run.payments}
     groups: dict[tuple[str, str], list[Payee]] = {}
     for payee in run.payees:
@@ -117,9 +120,18 @@ def _groups(run: PaymentRun, withdrawn: str, bonuses: bool) -> Iterator[PaymentG
         earned, before = sum(one.earned for one in found), sum(one.before for one in found)
         new = sum(one.due for one in found if one.stream in written)
         sums = (Decimal(earned), Decimal(before), Decimal(new))
-        what = (AT_PROLIFIC if recruiter == PROLIFIC else to_do).get(outcome, to_do[outcome])
-        what += "; pay the bonus" if bonuses and outcome == COMPLETE else ""
+        what = (AT_PROLIFIC if recruiter == PROLIFIC else TO_DO).get(outcome, TO_DO[outcome])
+        what = f"IDs are erased, {known}; {what}" if outcome == WITHDRAWN else what
+        if outcome == COMPLETE:
+            what = _of_complete(f"{what}; pay the bonus" if bonuses else what, found, pay_excluded)
         yield PaymentGroup(recruiter, outcome, len(found), *sums, what)
+
+
+def _of_complete(what: str, found: Sequence[Payee], pay_excluded: bool) -> str:
+    """What is to be done with complete sessions, of which excluded ones are paid only if somebody says so."""
+    excluded = 0 if pay_excluded else sum(one.excluded is not None for one in found)
+    left_out = [f"nothing to pay for {excluded:,} that a researcher excluded"] if excluded else []
+    return "; ".join([*([what] if excluded < len(found) else []), *left_out])
 
 
 def _files(run: PaymentRun) -> Iterator[PaymentFile]:
@@ -159,11 +171,11 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
             f"Complete, but not paid: session {second}. Another session with the same ID is paid, and nothing proves "
             "that both are the same person's. Review them, and pay by hand if that is right."
         )
-    if nobodys := _numbers(payee for payee in run.payees if payee.outcome == "complete" and not payee.id):
-        yield (
-            f"Complete, but without an ID, so in no list of a recruiter: session {nobodys}. `parley show status` shows "
-            "which links had no usable ID."
-        )
+    nobodys = [payee for payee in run.payees if payee.outcome == "complete" and not payee.id]
+    if nobodys:
+        unread = any(UNREADABLE_ID in payee.flags.split(",") for payee in nobodys)
+        why = " `parley show status` shows which links had no usable ID." if unread else ""
+        yield f"Complete, but without an ID, so in no list of a recruiter: session {_numbers(nobodys)}.{why}"
     if failed := sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete"):
         sessions = how_many(failed, "complete session")
         yield f"{sessions} failed an attention check: review before you pay."
@@ -172,5 +184,5 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
         yield f"{ids} to no session of this study."
 
 
-def _numbers(payees: Iterator[Payee]) -> str:
+def _numbers(payees: Iterable[Payee]) -> str:
     return ", ".join(f"{payee.number:,}" for payee in payees)

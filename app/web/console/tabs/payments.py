@@ -32,6 +32,7 @@ UPLOAD = (
     "<span>Choose Prolific's export…</span></label>"
 )
 NAMED = "It has recruiters' IDs: do not publish it."
+SURE = "I want to record these bonuses as paid (tick this before you create files with new bonuses)"
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
 
 
@@ -61,7 +62,7 @@ class PaymentsTab:
             self._excluded = gr.Checkbox(
                 label="Also pay complete sessions that a researcher excluded", elem_id="payments-excluded"
             )
-            self._sure = gr.Checkbox(label="I want to record these bonuses as paid", elem_id="payments-sure")
+            self._sure = gr.Checkbox(label=SURE, elem_id="payments-sure")
             self._write = gr.Button("Create payment files", variant="primary", elem_id="payments-write")
         self._link = html_part(elem_id="payments-link")
         self._earlier = html_part(elem_id="payments-earlier")
@@ -70,7 +71,7 @@ class PaymentsTab:
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
         self._submissions.build()
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
-        self.outputs = [*shown, self._form, self._prolific, self._link, *self._submissions.outputs]
+        self.outputs = [*shown, self._form, self._prolific, self._excluded, self._link, *self._submissions.outputs]
         context, chosen = self._context, [self._location.study, self._export, self._excluded]
         context.bind([self._export.change, self._excluded.input], self._plan, chosen, [self._overview, self._sure])
         # What is pasted stays when another tab is opened, and goes with the study.
@@ -89,6 +90,7 @@ class PaymentsTab:
             **(self._shown(planned) if planned else self._nothing(user)),
             self._form: gr.update(visible=study is not None),
             self._prolific: gr.update(visible=planned is not None and planned.prolific),
+            self._excluded: gr.update(visible=planned is not None and planned.prolific),
             self._link: "",
             **self._submissions.paint(user, study),
         }
@@ -107,7 +109,7 @@ class PaymentsTab:
         names = [file.name for file in files]
         return {
             self._overview: self._overview_of(payments),
-            self._sure: gr.update(value=False, visible=payments.bonuses),
+            self._sure: gr.update(value=False, visible=payments.bonuses and payments.prolific),
             self._earlier: self._context.html("payments_earlier.html.j2", files=files),
             self._again: gr.update(visible=bool(files)),
             self._file: gr.update(choices=names, value=next(iter(names), None)),
@@ -141,7 +143,7 @@ class PaymentsTab:
     def _pay(self, user: CurrentUser, name: str, export: Any, excluded: Any, sure: Any) -> Mapping[Any, Any]:
         context, study = self._context, self._context.studies.newest(name)
         request = _request(study, text(export), excluded is True)
-        if sure is not True and self._paid(study, replace(request, dry=True)).bonuses:
+        if sure is not True and self._paid(study, replace(request, dry=True)).run.payments:
             return context.notify(NOT_SURE, "warn")
         with TemporaryDirectory() as folder:  # the files are in the link's zip, and can be made again from the log
             done = self._paid(study, replace(request, folder=Path(folder)))

@@ -17,7 +17,7 @@ from app.ai_alone.methods import registry as methods
 from app.ai_alone.plan import AiAloneRequest, models_of, possible
 from app.annotation.annotators.registry import ANNOTATORS
 from app.batch.plan import RunLimits
-from app.errors import ArgumentInvalid
+from app.errors import ArgumentInvalid, NotAllowed
 from app.use_cases import model_runs
 from app.use_cases.costs import REPLY_TOKENS, By, told_costs
 from app.use_cases.imports import plan_import, run_import
@@ -27,8 +27,8 @@ from app.use_cases.simulate import SimulationProgress, free_run, simulate
 from app.use_cases.tables import Told, tables
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.formatting import WHOSE
-from app.web.console.long_work import Planned, Work, own
+from app.web.console.formatting import WHOSE, origin
+from app.web.console.long_work import BUSY, Planned, Work, own
 from app.web.console.security import MOST_RELEASED
 from app.web.console.study_tab.base import runnable
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
@@ -172,7 +172,7 @@ def annotating(context: ConsoleContext, user: CurrentUser, study: str, given: Gi
     def do(work: Work) -> Told:
         return asyncio.run(model_runs.annotate(*known, plan, limits, work.tell, work.stopped))
 
-    return ", ".join(given["names"]), plan.takes(database, given["budget"]), do
+    return ", ".join(given["names"]), plan.takes(database, given["budget"], origin(plan.origin)), do
 
 
 def importing(context: ConsoleContext, user: CurrentUser, study: str, given: Given) -> Planning:
@@ -292,6 +292,10 @@ class RunsTab:
                         with gr.Row():
                             for field in several:
                                 self._fields[name, field.key] = field.component(f"{name}-{field.key}")
+                    if name == "import":
+                        self._remove = gr.Button(
+                            "Remove these files", visible=False, size="sm", elem_id="release-remove"
+                        )
             show = gr.Button("Show what it takes", size="sm", elem_id="runs-show")
             with gr.Column(visible=False, elem_id="runs-plan") as self._asked:
                 self._takes = html_part(elem_id="runs-takes")
@@ -308,12 +312,13 @@ class RunsTab:
             self._location.study,
         )
         self.outputs = [self._head, self._form, self._kind, *self._columns.values(), *every, *plan, *self._view.outputs]
-        self.outputs += [self._by, self._costs]
-        on, files = self._context.bind, self._fields["import", "files"]
+        self.outputs += [self._remove, self._by, self._costs]
+        on, files = self._context.bind, [self._fields["import", "files"], self._remove, *plan]
         typed = [field.input for field in every if not isinstance(field, gr.HTML)]  # type: ignore[attr-defined]
         on(self._kind.input, self._choose, [self._kind], [*self._columns.values(), *plan], owner=True)
         on(typed, self._typed, [self._token, self._kind, *every], plan, owner=True, quiet=True)
-        on(sent.click, lambda user: {files: self._sent(user)}, [], [files], owner=True)
+        on(sent.click, self._sent, [], files, owner=True)
+        on(self._remove.click, self._remove_files, [], files, owner=True)
         on(show.click, self._plan, [study, self._kind, *every], plan, owner=True)
         followed = [*self._view.outputs, self._costs, study]
         on(start.click, self._start, [study, self._token, self._by], [*plan, *followed], owner=True)
@@ -330,22 +335,36 @@ class RunsTab:
             for run in RUNS
             for field in run.fields
         }
-        values[self._fields["import", "files"]] = self._sent(user)
         return {
             self._head: self._context.html("runs_head.html.j2", owner=user.owner),
             self._form: gr.update(visible=user.owner),
             self._kind: first,
             **self._choose(user, first),
             **values,
+            **self._sent(user),
             **self._view.look(user, location.study),
             self._by: "model",
             **self._cost(user, location.study, "model"),
         }
 
-    def _sent(self, user: CurrentUser) -> str:
-        """The files that a user sent to be imported."""
+    def _sent(self, user: CurrentUser) -> dict[Any, Any]:
+        """The files that a user sent to be imported; what was shown before was of others."""
         files = [(path.name, path.stat().st_size) for path in released_files(self._context, user)]
-        return self._context.html("import_files.html.j2", files=files, largest=MOST_RELEASED)
+        return {
+            self._fields["import", "files"]: self._context.html(
+                "import_files.html.j2", files=files, largest=MOST_RELEASED
+            ),
+            self._remove: gr.update(visible=bool(files)),
+            **self._nothing(),
+        }
+
+    def _remove_files(self, user: CurrentUser) -> dict[Any, Any]:
+        for work in self._context.work.of(own(user)):
+            if work.running:
+                raise NotAllowed(BUSY.format(work.about))
+        for path in released_files(self._context, user):
+            path.unlink(missing_ok=True)
+        return self._sent(user)
 
     def _nothing(self) -> dict[Any, Any]:
         return {self._asked: gr.update(visible=False), self._takes: "", self._token: ""}

@@ -78,6 +78,11 @@ def test_annotations_a_rehearsal_an_import_and_the_installation(ada: AtConsole, 
     expect(done).to_be_visible()
 
     chosen(ada, "Import released data")
+    ada.page.locator("#release-input").set_input_files(shared / "dices_990_rows.csv")
+    expect(ada.at("release-remove")).to_be_visible()
+    ada.press("release-remove")
+    expect(ada.at("import-files").locator("li")).to_have_count(0)
+    expect(ada.at("release-remove")).to_be_hidden()
     ada.page.locator("#release-input").set_input_files(shared / "dices_350_rows.csv")
     ada.reads("import-files", "dices_350_rows.csv")
     ada.choose("import-schema", "dices-350")

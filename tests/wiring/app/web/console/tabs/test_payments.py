@@ -12,10 +12,11 @@ from zipfile import ZipFile
 import pytest
 
 from storage.db.engine import open_database
+from storage.payments.payments import payees
 from storage.registers.study_versions import publish_on_start
 from tests.fakes.console import Room, console
 from tests.fakes.let_go import let_go
-from tests.fakes.payees import Somebody, pid, take_part
+from tests.fakes.payees import STUDY, Somebody, pid, take_part
 from tests.fakes.researcher import Researcher, value, visible
 
 pytestmark = pytest.mark.anyio
@@ -97,16 +98,34 @@ async def test_places_of_submissions_that_are_over_are_freed(at: Console) -> Non
     assert files["prolific-bonus-DAY-1.csv"] == f"{pid(2)},0.20\n", "of a tab that was open before"
 
 
-async def test_a_study_without_bonuses_or_prolific_says_nothing_of_them(tmp_path: Path) -> None:
-    await take_part(tmp_path, Somebody("panel", "p-1", 3), bonus=[])
+@pytest.mark.parametrize(("bonus", "absent"), [([], ("data-bonuses", "Paid before")), (STUDY["bonus"], ())])
+async def test_a_study_that_pays_by_hand_asks_nothing_about_prolific(
+    tmp_path: Path, bonus: list[Any], absent: tuple[str, ...]
+) -> None:
+    await take_part(tmp_path, Somebody("panel", "p-1", 3), Somebody("open", "", outcome="withdrawn"), bonus=bonus)
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     async with console(tmp_path, database) as (_, researcher):
         shown = await researcher.open(study="paid", tab="payments")
-        assert not [word for word in ("Prolific", "data-bonuses", "Paid before") if word in value(shown["payments"])]
-        assert not [one for one in ("payments-prolific", "payments-sure") if visible(shown[one])]
+        assert not [word for word in ("Prolific", "return", *absent) if word in value(shown["payments"])]
+        assert not [one for one in ("prolific", "sure", "excluded") if visible(shown[f"payments-{one}"])]
         written = await researcher.on("payments-write", "click")
         assert [*await fetched(researcher, written["payments-link"])] == ["payments-DAY-1.csv"]
     let_go(database)
+
+
+async def test_the_row_of_an_excluded_session_says_so_unless_it_is_paid(at: Console) -> None:
+    def rows(shown: Any) -> list[str]:
+        return re.findall("<tr>.*?</tr>", value(shown["payments"]))
+
+    room, researcher = at
+    before = rows(await researcher.enter("payments"))
+    desk = room.desk
+    first, *_ = payees(desk.database, desk.participants, "paid", desk.clock.now_us())
+    await desk.sessions.remark(first.stream, "excluded", "a friend", "ann")
+    left_out = rows(await researcher.enter("payments"))
+    assert len([one for one in left_out if one not in before]) == 1
+    paid = await researcher.on("payments-excluded", "input", **{"payments-excluded": True})
+    assert rows(paid) == before
 
 
 async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:

@@ -163,6 +163,11 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     assert all(words in value(plan["runs-takes"]) for words in ("Phase7", "Mam")), "each error"
     assert ">is<" not in value(plan["runs-takes"]), "what is wrong is no file of the release"
     assert (visible(plan["runs-start"]), value(plan["runs-token"])) == (False, "")
+    assert visible((await researcher.on("release-sent", "click"))["release-remove"])
+    removed = await researcher.on("release-remove", "click")
+    assert file.name not in value(removed["import-files"])
+    assert not any(visible(removed[part]) for part in ("release-remove", "runs-plan"))
+    assert file.name not in value((await researcher.open(tab="runs"))["import-files"]), "nor after a reload"
     assert (await researcher.send("POST", "/console/release", **sent)).status_code == 200
     shown = await researcher.on("release-sent", "click")
     assert file.name in value(shown["import-files"])
@@ -189,7 +194,7 @@ async def test_an_analyst_sees_results_and_starts_stops_and_uploads_nothing(at: 
     token = {"runs-token": value(plan["runs-token"])}
     assert not visible((await researcher.on("runs-stop", "click"))["runs-stop"])
     assert [work.stopping for work in room.desk.work.of("chatbench")] == [False]
-    for component in ("runs-show", "runs-start", "doctor-check"):
+    for component in ("runs-show", "runs-start", "release-remove", "doctor-check"):
         answered = await researcher.on(component, "click", **{**ONCE, **token})
         assert "Only owners" in value(answered["note"]), component
     sent = await researcher.send("POST", "/console/release", params={"name": "a.csv"}, content=b"a")
