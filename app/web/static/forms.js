@@ -30,7 +30,8 @@ const NEAR = 0.1; // of the characters that it may have
 export function tellRoom(line, text) {
   if (!line) return;
   const left = line.dataset.room - [...text].length;
-  setText(line, left < NEAR * line.dataset.room ? WORDS.room.replace("{count}", left) : "");
+  const words = left < 0 ? WORDS.excess : WORDS.room;
+  setText(line, left < NEAR * line.dataset.room ? words.replace("{count}", Math.abs(left)) : "");
 }
 
 // A slider has no answer until the participant has set its handle, even if only to its initial position.

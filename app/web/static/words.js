@@ -28,6 +28,7 @@ export const WORDS = {
   busy: "Saving…",
   saved: "Draft saved",
   room: "Characters left: {count}",
+  excess: "Characters too many: {count}",
   copied: "Copied",
   wait: "You can continue in {seconds} s.",
   left: "Time left: {time}",

@@ -135,7 +135,7 @@ def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_conte
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("x" * 1000)
     expect(document).to_have_value(f"{OLD}\n{'x' * 1000}")
-    expect(page.locator("#left [data-room]")).to_contain_text(f"-{len(OLD) + 1}")
+    expect(page.locator("#left [data-room]")).to_contain_text(f" {len(OLD) + 1}")
     page.locator("#left [type=submit]").click()
     expect(page.locator("#document-fault")).to_be_visible()
 
