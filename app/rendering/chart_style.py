@@ -9,8 +9,8 @@ Spec = Mapping[str, Any]
 INK, LINE = "#6b7280", "#8884"
 # Legible on light and on dark backgrounds.
 COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
-# Distinguishable with colour blindness, and in greyscale.
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+# Distinguishable with colour blindness, and in greyscale; one more than colours, so that pairs of both differ.
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
 CONFIG: Spec = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "view": {"stroke": None},

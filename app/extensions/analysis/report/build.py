@@ -231,7 +231,7 @@ def _released(report: Report) -> Iterator[FlowStage]:
 
 def _left_out(excluded: Mapping[str, int], number: int) -> FlowExit | None:
     """So many participants who are not analysed, by the reasons of those who were excluded."""
-    reasons = [(count, why) for why, count in excluded.items() if count]
+    reasons = [(count, f"excluded ({why})") for why, count in excluded.items() if count]
     silent = number - sum(excluded.values())
     reasons += [(silent, "no answer, rating or vote")] if silent > 0 else []
     return FlowExit(sum(count for count, _ in reasons), "left out", tuple(reasons)) if reasons else None
@@ -303,7 +303,10 @@ def _column(finding: Finding, estimate: Estimate) -> str:
 
 # A main result needs so many participants, or answers where models answered alone.
 FEWEST = 10
-TOO_FEW = f"Fewer than {FEWEST} participants so far: too few for a main result. All figures are below."
+TOO_FEW = (
+    f"No main result yet: each tells of one group, such as an arm, and needs {FEWEST} participants in it"
+    " (answers, if models answered alone). All figures are below."
+)
 # The maximum number of sentences of a section's main results.
 MOST = 8
 SURVEYS = "survey"

@@ -27,12 +27,12 @@ from app.extensions.analysis.report.build import grid_places
 from app.rendering.chart_style import COLOURS, CONFIG, INK, Spec
 from problems.errors import install_line
 
-INSTALL = f"Figures need a package that is not installed: {install_line('charts')}"
-WIDTH, ROW_PX, AXIS_PX = 640, 34, 24
-DENSE_PX, MOST_ROWS = 15, 60
-# What a name in a legend takes at most: its mark and the space beside it, and each of its letters.
-MARK_PX, CHAR_PX = 30, 6
+WIDTH, ROW_PX, AXIS_PX, TICKS = 640, 34, 24, 6
 # A row of a chart that has several estimates in each; a chart of more rows is not legible.
+DENSE_PX, MOST_ROWS = 15, 60
+# What a name in a legend takes at most: its mark and the space beside it, and each of its letters; and by how much a
+# letter can be wider in a reader's font than in Arial, in which charts are measured.
+MARK_PX, CHAR_PX, WIDER_PX = 30, 7, 1.5
 TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: "", COUNT: ""}
 HINTS = ("group", "estimate", "interval", "n", "participants")
 SURE = "isValid(datum.low)"
@@ -42,7 +42,7 @@ DASHED: Spec = {"strokeDash": [4, 4], "color": INK}
 
 def lacking() -> str:
     """What readers are told if charts cannot be drawn here, as vl-convert is not installed."""
-    return "" if find_spec("vl_convert") else INSTALL
+    return "" if find_spec("vl_convert") else f"Figures need a package that is not installed: {install_line('charts')}"
 
 
 def svg(spec: Spec) -> str:
@@ -65,8 +65,9 @@ def nominal(field: str, values: Sequence[str], scale: bool = True) -> dict[str, 
 
 def _config(series: Sequence[str], width: int) -> Spec:
     """The style, with as many names of series beside each other above a chart as it has the width for."""
-    entry_px = MARK_PX + CHAR_PX * max(map(len, series), default=0)
-    return {**CONFIG, "legend": {**CONFIG["legend"], "columns": max(1, width // entry_px)}}
+    letters = max(map(len, series), default=0)
+    columns, space_px = max(1, width // (MARK_PX + CHAR_PX * letters)), 10 + WIDER_PX * letters
+    return {**CONFIG, "legend": {**CONFIG["legend"], "columns": columns, "columnPadding": space_px}}
 
 
 def layer(mark: str, encoding: Spec, style: Spec, **channels: Any) -> Spec:
@@ -86,10 +87,12 @@ def forest_chart(finding: Finding) -> Spec:
         {**_row(one, finding.unit), "group": group, "series": column}
         for one, (group, column) in zip(finding.estimates, places, strict=True)
     ]
+    # An axis that ends where the longest interval does goes on to the next tick.
+    nice = TICKS if finding.unit in (NUMBER, COUNT) and finding.axis[0] <= 0 else False
     scale = {
         "type": "quantitative",
-        "scale": {"domain": [size * end for end in finding.axis], "nice": False, "zero": False, "clamp": True},
-        "axis": {"title": TITLES[finding.unit] or None, "tickCount": 6}
+        "scale": {"domain": [size * end for end in finding.axis], "nice": nice, "zero": False, "clamp": True},
+        "axis": {"title": TITLES[finding.unit] or None, "tickCount": TICKS}
         | ({"tickMinStep": 1} if finding.unit == COUNT else {}),
     }
     named = {"labelLimit": 240, "labelPadding": 12, "ticks": False, "domain": False}
@@ -112,12 +115,13 @@ def forest_chart(finding: Finding) -> Spec:
         layer("rule", both, {"strokeWidth": 2 if series else 2.5, **own}, **ends),
         layer("point", both, point, x={"field": "value", **scale}, fill=fill, **shape),
     ]
-    groups = len({group for group, _ in places})
+    groups = {group for group, _ in places}
+    wider_px = WIDER_PX * min(40, max(map(len, groups), default=0))
     return {
         "config": _config(series, WIDTH),
-        "padding": {"left": 24, "right": 22, "top": 6, "bottom": 6},
+        "padding": {"left": 12 + wider_px, "right": 22, "top": 6, "bottom": 6},
         "width": WIDTH,
-        "height": AXIS_PX + groups * max(ROW_PX, DENSE_PX * len(series)),
+        "height": AXIS_PX + len(groups) * max(ROW_PX, DENSE_PX * len(series)),
         "data": {"values": rows},
         "layer": layers,
     }
@@ -133,20 +137,11 @@ def _size(unit: Unit) -> int:
 
 
 def _row(estimate: Estimate, unit: Unit) -> dict[str, Any]:
-    size = _size(unit)
-    ends = (
-        {}
-        if estimate.low is None or estimate.high is None
-        else {"low": size * estimate.low, "high": size * estimate.high}
-    )
-    formatted = {
+    places = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {
+        **{name: _size(unit) * place for name, place in places.items() if place is not None},
         "interval": format_interval(estimate.low, estimate.high, unit),
         "estimate": format_value(estimate.value, unit),
-    }
-    return {
-        "value": size * estimate.value,
-        **ends,
-        **formatted,
         "n": f"{estimate.n:,}",
         "participants": f"{estimate.participants:,}",
     }
@@ -162,7 +157,7 @@ def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
     panels = [*dict.fromkeys(one.panel for one in scatter.points)]
     series = [*dict.fromkeys(one.series for one in scatter.points)]
     ends = [size * end for end in scatter.axis]
-    axis = {"tickCount": 6} if size == 1 else {"tickCount": 6, "labelExpr": PER_CENT}
+    axis = {"tickCount": TICKS} if size == 1 else {"tickCount": TICKS, "labelExpr": PER_CENT}
     scale = {"domain": ends, "nice": False, "zero": False, "padding": 12}
     x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": scatter.x}
     y = {**x, "field": "y", "title": scatter.y}

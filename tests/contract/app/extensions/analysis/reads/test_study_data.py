@@ -21,6 +21,7 @@ from app.extensions.analysis.estimates import Finding
 from app.extensions.analysis.public import frame, instrument_frame, results, survey_frame
 from app.extensions.analysis.reads.study_data import data_version, flow, origins_of, recorded
 from app.extensions.analysis.report import build_report, html
+from app.extensions.analysis.report.build import flow_stages
 from app.extensions.analysis.report.charts import forest_chart
 from app.extensions.analysis.results import figure_names, patterns
 from app.session.service import Sessions
@@ -242,6 +243,9 @@ def test_the_flow_adds_up(own: Database) -> None:
     for values in found.factors.values():
         assert sum(came for came, _ in values.values()) == 4
         assert sum(done for _, done in values.values()) == 2
+    started, completed, analysed = flow_stages(build_report(own, "demo", "bot", 0))
+    assert analysed.out is not None
+    assert completed.number == sum(arm.complete for arm in started.arms) + analysed.out.number
     assert len(Studies(own).with_sessions("demo", "bot")) == 1
     assert flow(own, "demo", "person").arrived == 0
 

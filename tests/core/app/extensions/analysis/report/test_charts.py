@@ -50,8 +50,16 @@ def scattered(*, panels: bool) -> Scatter:
 def test_names_of_a_legend_stand_beside_each_other_only_as_far_as_there_is_room(name: str) -> None:
     points = [ScatterPoint(0, 0, 1, "q", f"{name} {number}", "p") for number in range(6)]
     spec = scatter_chart(Scatter("x", "y", (0, 1), tuple(points)), "share")
-    columns = spec["config"]["legend"]["columns"]
+    columns, space = spec["config"]["legend"]["columns"], spec["config"]["legend"]["columnPadding"]
     assert columns == 1 or columns * 6 * len(f"{name} 1") < spec["width"]
+    assert space > len(f"{name} 1"), "there is room for the wider letters of another font"
+
+
+@pytest.mark.parametrize(("unit", "axis", "ends"), [("number", (0, 2.31), "2.5"), ("share", (0, 1), "100")])
+def test_an_axis_ends_at_a_tick(unit: Unit, axis: tuple[float, float], ends: str) -> None:
+    drawn = ET.fromstring(svg(forest_chart(replace(two(unit), axis=axis))))
+    ticks = [one.text for one in drawn.iter() if one.text and one.text.replace(".", "").isdigit()]
+    assert ticks[-1] == ends
 
 
 def test_shares_are_drawn_in_per_cent_and_ratings_as_they_are() -> None:
