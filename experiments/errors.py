@@ -34,8 +34,12 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 LIST = "should be a list, such as `[one, two]`"
 MAPPING = "should be keys with values, such as `key: value`"
+WHOLE, NUMBER = "should be a whole number", "should be a number"
 # What a file should have, by the validator's type of error, where the validator says it in Python's words.
 PLAIN = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), WHOLE),
+    **dict.fromkeys(("float_type", "float_parsing", "decimal_type", "decimal_parsing"), NUMBER),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "should be `true` or `false`"),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), LIST),
     **dict.fromkeys(("dict_type", "mapping_type"), MAPPING),
     **dict.fromkeys(("model_type", "model_attributes_type", "dataclass_type", "named_tuple_type"), MAPPING),
@@ -46,6 +50,8 @@ PLAIN = {
 def plain_message(fault: Mapping[str, Any]) -> str:
     """The message of a validator's error without Python's words: who writes a file knows no tuples."""
     message = str(fault["msg"]).removeprefix("Value error, ")
+    message = message.removeprefix("Decimal input ").removeprefix("Input ")
+    message = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     if fault["type"] in ("too_short", "too_long"):  # "Tuple should have at least 2 items after validation, not 1"
         message = message.partition(" ")[2].replace(" after validation", "")
     return PLAIN.get(fault["type"], message)

@@ -110,6 +110,18 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain_flags(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            from pydantic import ValidationError
+
+            from experiments.errors import plain_message
+
+            if isinstance(error.__cause__, ValidationError):  # a message for who writes Python
+                error.message = plain_message(error.__cause__.errors()[0])
+            raise
+
 
 class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:

@@ -165,6 +165,7 @@ def test_a_text_that_is_not_saved_is_told_beside_it_and_not_published(
     second.page.keyboard.insert_text("# of the second tab")
     refused = second.at("writing").get_by_role("alert")
     expect(refused).to_contain_text("not saved", ignore_case=True)
+    expect(second.at("faults")).to_be_hidden()
     second.open("Preview")
     second.open("Edit")
     expect(refused).to_be_visible()

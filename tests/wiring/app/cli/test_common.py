@@ -31,10 +31,12 @@ def test_a_published_study_is_known_by_its_name_wherever_no_file_is_needed(tmp_p
         ("privacy", "mine", "--no-screenshots"): 0,
         ("show", "translations", "mine", "-l", "de"): 0,
         ("preview", "mein"): 2,
+        ("simulate", "mine", "-n", "three"): 2,
     }
     done = {words: parley(*words, folder=tmp_path) for words in takes_a_study}
     assert {words: one.returncode for words, one in done.items()} == takes_a_study, done
     assert "'mine'" in done["preview", "mein"].stderr
+    assert "integer" not in done["simulate", "mine", "-n", "three"].stderr
     file_only = get_args(StudyFile)[1].help
     helped = {
         name: [getattr(one, "help", "") for one in command.params] for name, command in commands(get_command(app))
