@@ -157,6 +157,8 @@ def ada(browser: Browser, console: Process) -> Iterator[AtConsole]:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     made = AtConsole(context.new_page(), console.url)
     made.log_in("Ada", GOOD)
+    made.choose("study", "demo")  # else the newest: a draft that another file made
+    made.quiet()
     yield made
     context.close()
 

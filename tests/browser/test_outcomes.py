@@ -191,8 +191,8 @@ WAYS: dict[str, Callable[[Visitor], None]] = {
 }
 
 
-SHORT = {"complete": "ar", "no_consent": "en", "screened_out": "ar", "timed_out": "en", "withdrawn": "ar"}
-NIGHTLY = {"failed_attention": "en", "technical_failure": "ar"}
+SHORT = {"complete": "ar", "no_consent": "en", "screened_out": "ar", "withdrawn": "ar"}
+NIGHTLY = {"failed_attention": "en", "timed_out": "en", "technical_failure": "ar"}
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> 
     assert b"'questions.csv'" in said
 
 
+@pytest.mark.nightly
 def test_the_options_choose_sessions_and_what_they_leave_out_is_told(tmp_path: Path) -> None:
     parley(tmp_path, "simulate", "chatbench", "-n", "4")
     with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:

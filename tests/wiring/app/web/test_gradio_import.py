@@ -15,9 +15,8 @@ print(sum(one.endswith(".pyi") for one in opened))
 """
 
 
-@pytest.mark.parametrize(
-    "server", ["app.web.server", pytest.param("app.web.console.server", marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("server", ["app.web.server", "app.web.console.server"])
 def test_a_server_imports_gradio_without_its_stubs(server: str) -> None:
     code = IMPORT.format(server=server)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)

@@ -34,6 +34,7 @@ def take(page: Page) -> None:
     expect(page.locator("#completion-code")).to_have_text("W1")
 
 
+@pytest.mark.nightly
 def test_the_next_part_opens_by_itself_in_the_persons_own_time_and_on_another_device(
     tmp_path: Path, new_context: NewContext, audit: Audit
 ) -> None:

@@ -161,6 +161,7 @@ async def ready(researcher: Researcher, path: str) -> Response:
     return answer
 
 
+@pytest.mark.nightly
 async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Path, lab: Database) -> None:
     async with console(tmp_path, lab) as (room, researcher):
         answer = await ready(researcher, "/report/demo?origin=bot")
