@@ -28,7 +28,7 @@ demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the d
 docs: $(VENV)/.stamp-dev  ## build the documentation's site in build/site, offline
 	$(BIN)/python -m docs.site
 
-test: $(VENV)/.stamp-dev tools  ## all checks, and the tests of each promise (about seven minutes on two cores)
+test: $(VENV)/.stamp-dev tools  ## all checks, and the tests of each promise (about six minutes on two cores)
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory tests
 
