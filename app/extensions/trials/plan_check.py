@@ -141,7 +141,7 @@ def is_numeric(field: Field) -> bool:
 
 def _pool(study: Study, placed: PlacedStep) -> tuple[Problem, ...]:
     """The problems of which there is one at a step."""
-    return study.pools[placed.turn.pool] if placed.turn else ()
+    return study.pools.get(placed.turn.pool, ()) if placed.turn else ()
 
 
 def _scores(study: Study, step: Step) -> Iterator[str]:

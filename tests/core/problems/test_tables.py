@@ -18,7 +18,8 @@ from problems import tables
 from problems.errors import ProblemError
 from problems.tables import SEPARATORS, Table, read_table
 
-WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).map(str.strip)
+LETTER = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="\ufffe\uffff")
+WORD = st.text(LETTER, min_size=1).map(str.strip)
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
