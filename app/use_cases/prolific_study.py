@@ -107,7 +107,7 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class ProlificView:
     """What would be at Prolific, what is there, and the money. `due` is what publishing, or more places, commits now;
-    `measured` says that the minutes are the median of complete sessions."""
+    `measured` says that the minutes are the median of complete sessions; `fee_percent` is the study's."""
 
     draft: StudyDraft
     there: ProlificStudy | None
@@ -116,6 +116,7 @@ class ProlificView:
     due: Money
     committed: Money
     limit: Money
+    fee_percent: Decimal | None
     acts: tuple[Act, ...]
     lacks: tuple[str, ...] = ()
     """What the study needs before its draft can be saved."""
@@ -133,12 +134,14 @@ class ProlificView:
         return Money(self.reward.amount * 60 / self.draft.estimated_completion_time, self.currency)
 
     @property
-    def with_fees(self) -> Money:
-        """What is due with Prolific's fees, by what it says that the study costs; without them if it does not say."""
+    def with_fees(self) -> Money | None:
+        """The most that what is due can cost with fees: by Prolific's cost of the study, or by `fee_percent`; None if
+        neither is known."""
         there = self.there
         rewards = there.reward * there.total_available_places if there else 0
-        share = max(Decimal(there.total_cost or 0) / rewards, Decimal(1)) if there and rewards else Decimal(1)
-        return Money.of_cents(ceil(self.due.cents * share), self.currency)
+        told = Decimal(there.total_cost or 0) / rewards if there and rewards else Decimal(1)
+        share = max(told, 1 + (self.fee_percent or 0) / Decimal(100))
+        return Money.of_cents(ceil(self.due.cents * share), self.currency) if share > 1 else None
 
     @property
     def status(self) -> str:
@@ -148,10 +151,8 @@ class ProlificView:
     def money(self) -> tuple[str, ...]:
         """What is to be known before money is spent, a sentence each."""
         minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
-        known = self.due < self.with_fees
-        fees = (
-            f"{self.with_fees} with Prolific's fees" if known else "Prolific's fees come on top, and are not known yet"
-        )
+        known = self.with_fees
+        fees = f"{known} with Prolific's fees" if known else "Prolific's fees come on top, and are not known yet"
         due = [f"To be spent now: {self.due} in rewards and screen-outs ({fees})."] if self.due.cents else []
         return (
             f"Reward: {self.reward} for {minutes} minutes ({told}), which is {self.hourly} an hour.",
@@ -196,6 +197,7 @@ class StudyAtProlific:
             due=self._due(draft, there, currency),
             committed=Money.of_cents(committed_cents(known), currency),
             limit=Money(limit, currency),
+            fee_percent=section.fee_percent,
             acts=tuple(act for act in known if not act.sessions),
             lacks=tuple(_lacks(self.study, self.settings.address, draft.total_available_places)),
         )
@@ -430,6 +432,11 @@ def _agreed(view: ProlificView, said: str) -> Money:
     if said.strip() != str(view.due.amount):
         typed = f"{said!r} was typed" if said else "nothing was typed"
         raise NotPossible(f"This spends {view.due}, and {typed}. Type {view.due.amount} to agree.")
+    if view.with_fees is None:
+        raise NotPossible(
+            f"Prolific does not tell what the study costs with its fees, so that the limit of {view.limit} cannot be "
+            "kept. Add `prolific.fee_percent`, the most that fees and tax add to rewards, and publish the study here."
+        )
     return view.with_fees
 
 

@@ -1,7 +1,7 @@
 """Prolific's API as it is documented (field3.md B4, prolific-oss/cli 4596a2f), on a free port of the loopback.
 
 What the documentation does not say is refused here rather than allowed: a transition from a state that does not
-know it, a field that nobody has seen. `join`, `submit`, `give_back` and `time_out` are what
+know it, a field that nobody has seen. `reserve`, `join`, `submit`, `give_back` and `time_out` are what
 participants do. Events of hooks wait in `outbox` until a test delivers them, as late, as often and in which order it
 likes.
 """
@@ -90,6 +90,7 @@ class FakeProlific(HttpFake):
     clock_s: Callable[[], float] = staticmethod(time.time)
     available = 1_000_000  # the balance in cents
     tells_cost = True
+    publishes_at_once = True  # without it a study stays PUBLISHING until `open_published`
     secret = ""
     page = 20  # the most results of one page
 
@@ -114,7 +115,14 @@ class FakeProlific(HttpFake):
     # What participants do
 
     def join(self, study: str, participant: str = "") -> str:
-        """A participant takes a place; the id of the submission."""
+        """A participant takes a place and begins; the id of the submission."""
+        with self.lock:
+            id_ = self.reserve(study, participant)
+            self._to(self.submissions[id_], "ACTIVE")
+            return id_
+
+    def reserve(self, study: str, participant: str = "") -> str:
+        """A participant takes a place, and has not begun; the id of the submission."""
         with self.lock:
             found = self.studies[study]
             assert found["status"] == "ACTIVE", f"the study is {found['status']}"
@@ -122,11 +130,11 @@ class FakeProlific(HttpFake):
             found["places_taken"] += 1
             id_ = self._id()
             self.submissions[id_] = {
-                **{"id": id_, "participant_id": participant or self._id(), "study": study, "status": "ACTIVE"},
+                **{"id": id_, "participant_id": participant or self._id(), "study": study, "status": "RESERVED"},
                 **{"started_at": self._now(), "completed_at": None, "study_code": None, "reward": found["reward"]},
                 **{"bonus_payments": [], "return_requested": None, "is_complete": False, "time_taken": None},
             }
-            self._changed(id_, "ACTIVE")
+            self._changed(id_, "RESERVED")
             return id_
 
     def submit(self, submission: str, code: str) -> None:
@@ -148,8 +156,14 @@ class FakeProlific(HttpFake):
     def _leave(self, submission: str, status: str) -> None:
         with self.lock:
             found = self.submissions[submission]
-            assert found["status"] in ("ACTIVE", "AWAITING REVIEW"), found["status"]
+            assert found["status"] in ("RESERVED", "ACTIVE", "AWAITING REVIEW"), found["status"]
             self._end(found, status)
+
+    def open_published(self, study: str) -> None:
+        """Prolific ends the publishing of a study."""
+        with self.lock:
+            assert self.studies[study]["status"] == "PUBLISHING"
+            self._study_to(self.studies[study], "ACTIVE")
 
     def _end(self, submission: dict[str, Any], status: str) -> None:
         study = self.studies[submission["study"]]
@@ -157,7 +171,7 @@ class FakeProlific(HttpFake):
             study["places_taken"] -= 1
         self._to(submission, status)
         full = study["places_taken"] >= study["total_available_places"]
-        if full and study["status"] == "ACTIVE" and not self._of(study["id"], "ACTIVE"):
+        if full and study["status"] == "ACTIVE" and not self._of(study["id"], "RESERVED", "ACTIVE"):
             self._study_to(study, "AWAITING REVIEW")
 
     def _to(self, submission: dict[str, Any], status: str) -> None:
@@ -165,7 +179,7 @@ class FakeProlific(HttpFake):
         self._changed(submission["id"], status)
 
     def _act(self, submission: dict[str, Any], actions: Sequence[Mapping[str, Any]]) -> None:
-        status = "AWAITING REVIEW"
+        status, study, slots = "AWAITING REVIEW", self.studies[submission["study"]], 0
         for action in actions:
             match action["action"]:
                 case "AUTOMATICALLY_APPROVE":
@@ -174,9 +188,12 @@ class FakeProlific(HttpFake):
                     submission["return_requested"] = self._now()
                 case "FIXED_SCREEN_OUT_PAYMENT":
                     status, submission["reward"] = "SCREENED OUT", action["fixed_screen_out_reward"]
+                    slots = action["slots"]
                 case _:
                     pass
         self._end(submission, status)
+        if slots and len(self._of(study["id"], "SCREENED OUT")) >= slots and study["status"] == "ACTIVE":
+            self._study_to(study, "PAUSED")
 
     def _of(self, study: str, *statuses: str) -> list[dict[str, Any]]:
         return [one for one in self.submissions.values() if one["study"] == study and one["status"] in statuses]
@@ -298,6 +315,7 @@ class FakeProlific(HttpFake):
             raise Refused(400, f"Cannot {body['action']} a study that is {found['status']}.")
         if body["action"] == "PUBLISH":
             self._reserve(found["reward"] * found["total_available_places"])
+            to = to if self.publishes_at_once else "PUBLISHING"
         self._study_to(found, to)
         return self.get_study(study)
 

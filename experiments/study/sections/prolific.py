@@ -6,6 +6,7 @@ It is part of the study's hash: what participants are promised decides who comes
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -47,7 +48,10 @@ class ProlificRecruitment(StrictModel):
     """The expected duration. Once there are complete sessions, their median replaces it."""
     spend_limit: Amount
     """The most that may be spent at Prolific on this study, in all its versions: rewards of all places, screen-outs
-    and bonuses, with Prolific's fees where its API tells them."""
+    and bonuses, with Prolific's fees."""
+    fee_percent: Annotated[Decimal, Field(gt=0)] | None = None
+    """The most that Prolific's fees and their tax add to rewards, in percent. Only needed if Prolific's API does not
+    tell what the study costs: without either nothing is published, as the limit could not be kept."""
     max_minutes: Annotated[int, Field(ge=1)] | None = None
     """The time after which Prolific ends a submission. Prolific's own rule by default."""
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")

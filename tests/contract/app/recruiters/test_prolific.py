@@ -85,6 +85,22 @@ def test_submissions_are_decided_once(client: Prolific, fake: FakeProlific) -> N
     assert missing.value.status == 404
 
 
+def test_a_study_pauses_when_its_screen_outs_are_used_up(client: Prolific, fake: FakeProlific) -> None:
+    study = published(client).id
+    for number in range(5):
+        assert client.study(study).status == "ACTIVE", number
+        fake.submit(fake.join(study), "OUT")
+    assert client.study(study).status == "PAUSED"
+
+
+def test_a_place_is_taken_from_its_reservation_on(client: Prolific, fake: FakeProlific) -> None:
+    study = published(client).id
+    left = fake.reserve(study)
+    assert (client.submission(left).status, client.study(study).places_taken) == ("RESERVED", 1)
+    fake.give_back(left)
+    assert (client.submission(left).status, client.study(study).places_taken) == ("RETURNED", 0)
+
+
 def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: FakeProlific) -> None:
     with pytest.raises(RecruiterRejected):
         client.subscribe("submission.status.change", "https://lab.example.org/hooks", WORKSPACE)
@@ -94,7 +110,7 @@ def test_events_come_signed_to_a_confirmed_subscription(client: Prolific, fake: 
     made = client.subscribe("submission.status.change", "https://lab.example.org/hooks", WORKSPACE)
     assert made.is_enabled
     assert client.subscriptions(WORKSPACE) == (made,)
-    fake.join(published(client).id)
+    fake.reserve(published(client).id)
     (event,) = fake.outbox
     stamp = event.headers["x-prolific-request-timestamp"]
     assert event.headers["x-prolific-request-signature"] == signature(secret.value, stamp, event.body)

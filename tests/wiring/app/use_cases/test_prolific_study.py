@@ -184,21 +184,54 @@ def test_a_draft_follows_its_study_and_is_published_for_the_sum_that_a_person_ty
 
 
 @pytest.mark.parametrize("by", ["study", "setting", "funds"])
-def test_a_limit_of_money_is_not_passed(at: StudyAtProlific, fake: FakeProlific, tmp_path: Path, by: str) -> None:
-    fake.tells_cost = False
+@pytest.mark.parametrize("tells_cost", [True, False])
+def test_a_limit_of_money_is_not_passed(
+    at: StudyAtProlific, fake: FakeProlific, tmp_path: Path, by: str, tells_cost: bool
+) -> None:
+    fake.tells_cost = tells_cost
+    section: dict[str, Any] = {} if tells_cost else {"fee_percent": 33}
     if by == "study":
-        at = replace(at, study=load_study(str(studies.recruited(tmp_path, spend_limit="32.49"))))
+        section["spend_limit"] = "43.22"  # with fees 41.23 are due, and 2.00 for another place
     elif by == "setting":
-        at = replace(at, settings=at.settings.model_copy(update={"prolific_spend_limit": Decimal(32)}))
+        at = replace(at, settings=at.settings.model_copy(update={"prolific_spend_limit": Decimal("43.22")}))
     else:
-        fake.available = 4_100  # with fees 39.90 are due, and 1.99 for another place
+        fake.available = 4_100  # of which Prolific takes 39.90 for the places, and 1.99 for another
+    at = replace(at, study=load_study(str(studies.recruited(tmp_path, **section))))
     at.act("draft")
     at.act("publish", SUM)
     set_quota(at.database, at.study, {}, 21, "bob", at.clock)
     with pytest.raises(NotPossible if by != "funds" else RecruiterRejected):
         at.act("places", "1.50")
-    assert at.look().committed.cents == 3_100
+    assert at.look().committed.cents == 4_123
     assert [study["total_available_places"] for study in fake.studies.values()] == [20]
+
+
+def test_nothing_is_spent_where_nobody_tells_the_fees(at: StudyAtProlific, fake: FakeProlific) -> None:
+    fake.tells_cost = False
+    at.act("draft")
+    with pytest.raises(NotPossible, match="fee_percent"):
+        at.act("publish", SUM)
+    fake.tells_cost = True
+    at.act("publish", SUM)
+    fake.tells_cost = False
+    set_quota(at.database, at.study, {}, 21, "bob", at.clock)
+    with pytest.raises(NotPossible, match="fee_percent"):
+        at.act("places", "1.50")
+    assert at.look().committed.cents == 4_123
+    assert [study["total_available_places"] for study in fake.studies.values()] == [20]
+
+
+def test_a_study_that_prolific_still_publishes_is_not_published_again(at: StudyAtProlific, fake: FakeProlific) -> None:
+    fake.publishes_at_once = False
+    at.act("draft")
+    assert at.act("publish", SUM).status == "PUBLISHING"
+    changes = len(fake.changes)
+    assert at.act("publish", SUM).committed == at.look().committed
+    with pytest.raises(NotPossible):
+        at.act("pause")
+    assert len(fake.changes) == changes
+    fake.open_published(next(iter(fake.studies)))
+    assert at.act("pause").status == "PAUSED"
 
 
 @pytest.mark.parametrize("word", ["draft", "publish", "places"])

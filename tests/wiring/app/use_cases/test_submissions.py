@@ -178,7 +178,7 @@ async def test_an_event_is_taken_once_and_an_old_one_not_at_all(here: Live, recr
         recruited.client.subscribe(STATUS_CHANGE, f"{served.url}{WEBHOOK}", WORKSPACE)
         submission = await here.join()
         here.fake.give_back(submission)
-        (began, over) = here.fake.outbox
+        (_, began, over) = here.fake.outbox
 
         async def post(one: Delivery, **more: str) -> int:
             headers = {**one.headers, **{name.replace("_", "-"): value for name, value in more.items()}}
