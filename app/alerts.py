@@ -114,7 +114,7 @@ def _used_up(database: Database, study: Study, status: StudyStatus, now_us: int)
 def shifted_models(
     database: Database, study: Study, status: StudyStatus, now_us: int, cache: SessionCache
 ) -> Iterator[Condition]:
-    """What was found in the last SHIFT_S to have changed of the study's models."""
+    """Yield the changes of the study's models that were found in the last SHIFT_S."""
     origin = Origin.PILOT if status.pilot else Origin.PERSON
     with database.connect() as connection:
         found = fidelity_monitor(connection, query_params(study.name, origin, now_us, 0), cache)

@@ -1,4 +1,4 @@
-"""What can go wrong at the edges of Parley; the type says whose move it is.
+"""Errors at the edges of Parley; the type says whose move it is.
 
     ParleyError                  (problems/errors.py); a researcher's move, unless it is below
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
@@ -62,7 +62,7 @@ class RecruiterUnavailable(RecruiterError):
 
 
 class RecruiterRejected(RecruiterError):
-    """What was asked does not fit the state of the study or submission, or is not there; nothing was changed."""
+    """The request does not fit the state of the study or submission, or these are not there; nothing was changed."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -145,13 +145,13 @@ class BackendError(ParleyError):
         self.reason = reason
         """A short word for machines, such as `status_429`, `timeout_first_token`, `empty_reply`."""
         self.retry_after_s = retry_after_s
-        """How long the model server asked us to wait, in seconds, where it did."""
+        """Seconds that the model server asked us to wait, where it did."""
         self.sent = ""
-        """What was sent, where whoever asked knew; without secrets."""
+        """The request, where the caller knew it; without secrets."""
         self.raw = ""
-        """What came back, as far as anything came: also what a refusal said."""
+        """The answer, as far as any came: also the text of a refusal."""
         self.tokens: tuple[int | None, int | None] = (None, None)
-        """What it took all the same, of the request and of the reply, where the server counted it."""
+        """Tokens of the request and of the reply, where the server counted them all the same."""
 
 
 class BackendUnavailable(BackendError):
@@ -167,4 +167,4 @@ class BackendDenied(BackendRejected):
 
 
 class BackendBroken(BackendError):
-    """What came back is no reply: malformed, cut off without a word, filtered or empty."""
+    """The answer is no reply: malformed, cut off without a word, filtered or empty."""

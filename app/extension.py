@@ -36,7 +36,7 @@ class CommandEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """What an extension adds.
+    """An extension's additions.
 
     `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
     commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
@@ -73,13 +73,12 @@ def extensions() -> tuple[Extension, ...]:
 
 
 def imported(place: Place) -> Any:
-    """What stands at a place."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 def study_faults(study: Study) -> Iterator[ValidationIssue]:
-    """What extensions find wrong with a study; and its keys that nothing uses, as their extension is missing."""
+    """Yield the faults that extensions find in a study; and its keys whose extension is missing."""
     for key, owner in missing_extensions(study).items():
         yield ValidationIssue(key, f"{_needs(owner)}; install it, or remove the key")
     for extension in extensions():
@@ -88,7 +87,7 @@ def study_faults(study: Study) -> Iterator[ValidationIssue]:
 
 
 def study_advice(study: Study) -> Iterator[str]:
-    """What extensions warn of in a valid study."""
+    """Yield the warnings of extensions about a valid study."""
     for extension in extensions():
         for place in extension.advice:
             yield from imported(place)(study)
@@ -116,12 +115,12 @@ def _needs(owner: str) -> str:
 
 
 def hooked(hook: str) -> Iterator[Any]:
-    """What each extension has for this hook, imported."""
+    """Import each extension's object for this hook."""
     return (imported(extension.hooks[hook]) for extension in extensions() if hook in extension.hooks)
 
 
 def needed(hook: str, owner: str) -> Any:
-    """What an extension has for this hook; raises MissingExtension if the `owner` is not there."""
+    """Return an extension's object for this hook; raises MissingExtension if the `owner` is not there."""
     found = next(hooked(hook), None)
     if found is None:
         raise MissingExtension(f"This {_needs(owner)}.")

@@ -1,4 +1,4 @@
-"""What many ask for at the same moment is looked up once, and all are told at the same moment.
+"""Join concurrent calls for one value: it is read once, and all callers get it at the same moment.
 
 With a lock around it they are told one after the other, each in a turn of the event loop of their own: with 2,000 at
 once that took newcomers 6.5 s, twice, to learn what was known all the time.

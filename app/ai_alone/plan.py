@@ -42,7 +42,7 @@ class AiAloneRequest:
     extractor: str = ""
     """In place of the one that the study names."""
     specs: tuple[ToolSpec, ...] = ()
-    """What the server of the set that `ai_alone: {tools: NAME}` names has now."""
+    """The tools that the server of the set in `ai_alone: {tools: NAME}` offers now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,8 @@ class AnnotationPlan:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationResults:
-    """What was found, by stream; and by annotator what was unparsed (each with why), refused, failed or not asked."""
+    """The annotations by stream; by annotator and reason those not parsed; and the calls refused, failed or not
+    made."""
 
     annotations: Mapping[str, Sequence[Annotation]]
     unparsed: Mapping[tuple[str, str], int] = field(default_factory=dict)

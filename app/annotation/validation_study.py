@@ -130,7 +130,7 @@ def draw_sample(conversations: Sequence[Conversation], number: int, seed: str, s
 
 
 def linked_picture(picture: Data) -> str:
-    """What a message of a label study says of a picture, whose file is in the study's folder."""
+    """Return the Markdown of a picture, whose file is in the label study's folder."""
     return f"![Picture, {picture['width']} x {picture['height']} pixels]({_picture_path(picture)})"
 
 
@@ -172,7 +172,8 @@ def _problem(name: str, conversation: Conversation, *, right: bool) -> dict[str,
 
 
 def _about(conversation: Conversation, *, right: bool) -> str:
-    """What raters can unfold: the problem as it was shown; and what was right and submitted, if the annotator knew."""
+    """Return the text that raters can unfold: the problem, and the right and the submitted answer if the model had
+    them."""
     question = conversation.question
     if not question.text:
         return "(no problem)"

@@ -1,1 +1,1 @@
-"""How to reach a model: one file a backend, found by `registry`; a new backend is one new file."""
+"""Backends: ways to reach a model, one file each, found by `registry`; a new backend is one new file."""

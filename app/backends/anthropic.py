@@ -45,13 +45,13 @@ class AnthropicOptions(BackendOptions):
     top_k: int | None = Field(None, ge=1)
     """Sample from this many of the likeliest tokens only."""
     stop_sequences: tuple[str, ...] | None = None
-    """Where the reply stops, if the model writes one of these."""
+    """Texts at which the reply stops if the model writes one of them."""
     thinking: Literal["adaptive", "disabled"] | None = None
-    """Whether the model thinks before it replies, as much as it finds right; this counts towards max_tokens."""
+    """`adaptive` lets the model think before it replies, as much as it finds right; this counts towards max_tokens."""
     thinking_budget: int | None = Field(None, ge=1024)
-    """How many tokens older models may think before they reply; max_tokens then counts the reply alone."""
+    """The number of tokens that older models may think before they reply; max_tokens then counts the reply alone."""
     effort: str | None = None
-    """How much work the model puts in: `low`, `medium`, `high`, or what else it knows."""
+    """The amount of work that the model puts in: `low`, `medium`, `high`, or another word that it knows."""
     extra: dict[str, JSON] = Field(default_factory=dict)
     """Sent as it is, for what is not above."""
 
@@ -148,7 +148,7 @@ def _message(message: PromptMessage) -> JSON:
 
 
 def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
-    """How much work goes into the reply, and the schema to which it is held."""
+    """Return the effort for the reply, and the schema to which it is held."""
     effort = {"effort": options.effort} if options.effort else {}
     return effort | ({"format": {"type": "json_schema", "schema": request.schema}} if request.schema else {})
 
@@ -186,7 +186,7 @@ class Messages(ReplyDecoder):
         self._change({}, part(message, "usage"))
 
     def _block(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
-        """What a block of content brings, or a change of one."""
+        """Yield the deltas of a block of content, or of a change of one."""
         kind = (string(block, "type") or "").removesuffix("_delta")
         if kind == "tool_use":
             given = part(block, "input")  # of a block that only begins nothing yet
@@ -200,7 +200,7 @@ class Messages(ReplyDecoder):
             yield TextDelta(text)
 
     def _change(self, delta: dict[str, Any], usage: dict[str, Any]) -> None:
-        """What is known of the end so far; the counts of tokens are of everything until now."""
+        """Store the reason of the end and the tokens so far; the server counts them from the beginning."""
         self._reason = string(delta, "stop_reason") or self._reason
         self._refusal = string(part(delta, "stop_details"), "explanation") or self._refusal
         self._count(usage.get("input_tokens"), usage.get("output_tokens"))

@@ -103,13 +103,14 @@ class Request:
     schema: Mapping[str, JSON] | None = None
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may ask for; only backends whose class says `tools` are given any."""
+    """The tools that the model may call; only backends whose class says `tools` are given any."""
     may_call: bool = True
-    """Whether it may ask for them in this reply."""
+    """True if it may call them in this reply."""
     whole: bool = field(default=False, compare=False)
-    """Whether nobody reads along, so that a server is asked for an answer in one piece."""
+    """True if nobody reads along, so that a server is asked for an answer in one piece."""
     problem: Problem | None = field(default=None, compare=False, repr=False)
-    """What the messages are about, with its answer, for backends that stand in for a model; it is sent to no server."""
+    """The problem of the conversation, with its answer, for backends that stand in for a model; it is sent to no
+    server."""
 
 
 def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) -> list[JSON]:
@@ -169,7 +170,7 @@ class StreamEnd:
     """The body of the request, and of an answer in one piece, for backends that know them."""
     raw: str = field(default="", compare=False, repr=False)
     adapted: tuple[str, ...] = ()
-    """What of the request the server refuses, so that it was left out or put elsewhere: `temperature`, `system`."""
+    """Parts of the request that the server refuses, so that they were left out or moved: `temperature`, `system`."""
 
 
 Delta = TextDelta | ReasoningDelta | ReasoningEnd | ToolCall | StreamEnd
@@ -182,13 +183,13 @@ class Completion:
     raw: str
     sent: str
     reasoning: str = ""
-    """What the model thought before it replied."""
+    """The model's thoughts before it replied."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that it asks for in place of a reply."""
 
 
 class BackendOptions(BaseModel):
-    """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
+    """Base of each backend's class `Options`: the keys that a study file may have in a model's `options:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -220,7 +221,7 @@ class Backend:
         that fails."""
 
     def holds(self, request: Request) -> bool:
-        """Whether the beginning of a reply may turn out to be reasoning, so that it is not shown at once."""
+        """Return True if the beginning of a reply may turn out to be reasoning, so that it is not shown at once."""
         return False
 
     def save(self, request: Request) -> None:
@@ -228,8 +229,7 @@ class Backend:
 
     @staticmethod
     def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
-        """Why participants read nothing of a model's replies for a while; empty if nothing is known of such a
-        reason."""
+        """Return the reason why participants read nothing of a model's replies for a while; empty if none is known."""
         return ""
 
 

@@ -67,7 +67,7 @@ class _Progress:
     reasoning_chars: int = 0
     calls: int = 0
     began: bool = False
-    """Whether the model has begun to reason or to reply."""
+    """True once the model has begun to reason or to reply."""
 
     def passed(self, delta: Delta) -> Iterator[Delta]:
         """The delta with its text cleaned, after what the cleaner held of earlier ones; raises BackendBroken where the
@@ -127,7 +127,7 @@ def _faulty(what: str) -> BackendBroken:
 
 
 async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
-    """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
+    """Await a backend's reply until a time of the event loop; whatever it raises becomes a BackendError."""
     clock = asyncio.timeout_at(until)
     try:
         async with clock:

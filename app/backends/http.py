@@ -43,25 +43,26 @@ NAME = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 class HttpOptions(BackendOptions):
     path: str
-    """Where the endpoint is, after the server's address; `{{model}}` stands for the model's name."""
+    """The path of the endpoint on the server; `{{model}}` stands for the model's name."""
     body: dict[str, JSON]
-    """What is sent: JSON in which `"{{messages}}"` (with the system prompt, unless `"{{system}}"` is there too),
-    `"{{prompt}}"` (the last message), `"{{system}}"`, `"{{model}}"`, `"{{temperature}}"` and `"{{max_tokens}}"`
-    stand for values."""
+    """The JSON that is sent, in which `"{{messages}}"` (with the system prompt, unless `"{{system}}"` is there too),
+    `"{{prompt}}"` (the last message), `"{{system}}"`, `"{{model}}"`, `"{{temperature}}"` and `"{{max_tokens}}"` stand
+    for values."""
     text: str
-    """Where the text is in the answer, or in each piece of a stream: `choices.0.message.content`."""
+    """The place of the text in the answer, or in each piece of a stream: `choices.0.message.content`."""
     stream: Literal["none", "sse"] = "none"
-    """How the answer comes: whole, or as server-sent events."""
+    """The form of the answer: whole, or server-sent events."""
     finish: str | None = None
-    """Where the answer says why it ended; a stream without it has to end with `[DONE]`."""
+    """The place where the answer says why it ended; a stream without it has to end with `[DONE]`."""
     finishes: dict[str, Literal["stop", "length", "content_filter", "refusal"]] = Field(default_factory=dict)
-    """What the server's own words for the end mean: `{COMPLETE: stop, MAX_TOKENS: length}`; others are failures."""
+    """The meanings of the server's own words for the end: `{COMPLETE: stop, MAX_TOKENS: length}`; others are
+    failures."""
     version: str | None = None
-    """Where the answer names the model that replied."""
+    """The place where the answer names the model that replied."""
     prompt_tokens: str | None = None
-    """Where the answer counts the tokens of the request."""
+    """The place where the answer counts the tokens of the request."""
     completion_tokens: str | None = None
-    """Where the answer counts the tokens of the reply."""
+    """The place where the answer counts the tokens of the reply."""
     method: Literal["POST", "PUT"] = "POST"
     """The method of the request."""
     reasoning_until: str | None = None
@@ -128,7 +129,7 @@ def names_in(template: JSON) -> Iterator[str]:
 
 
 def faults_in(template: JSON) -> Iterator[str]:
-    """What is wrong with a template: names that are none, and values inside a text that are no text."""
+    """Yield the faults of a template: unknown names, and values that are no text inside a text."""
     for text in _strings(template):
         for name in NAME.findall(text):
             if name not in NAMES:
@@ -153,7 +154,7 @@ def fill(template: Mapping[str, JSON], values: Mapping[str, JSON]) -> dict[str, 
 
 
 def _lacks(template: JSON, values: Mapping[str, JSON]) -> bool:
-    """Whether it is the name of a value that the study does not give."""
+    """Return True for the name of a value that the study does not give."""
     alone = NAME.fullmatch(template) if isinstance(template, str) else None
     return alone is not None and values[alone[1]] is None
 

@@ -118,7 +118,7 @@ def _of_the_hub(name: str, settings: Settings, download: bool) -> Path | None:
 
 
 async def why_unusable(settings: Settings) -> str | None:
-    """Why the model that comes with Parley does not run here, tried out; None if it does."""
+    """Try to run the model that comes with Parley; return the reason if it cannot run here."""
     try:
         _require_library()
         server = LlamaServer(find_file(SMOLLM2, settings, download=False), settings)

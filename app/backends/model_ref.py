@@ -1,4 +1,4 @@
-"""Which model is meant on the command line: one of the study's by its name, or any by `backend:name[@server]`."""
+"""References to models on the command line: one of the study's by its name, or any by `backend:name[@server]`."""
 
 from __future__ import annotations
 

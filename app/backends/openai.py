@@ -36,7 +36,7 @@ SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "r
 
 class OpenAIOptions(BackendOptions):
     api: Literal["chat", "responses"] = "chat"
-    """Which of OpenAI's two interfaces: Chat Completions, which every such server has, or Responses."""
+    """One of OpenAI's two interfaces: Chat Completions, which every such server has, or Responses."""
     top_p: float | None = Field(None, ge=0, le=1)
     """Sample from the likeliest tokens only, which together have this probability."""
     presence_penalty: float | None = Field(None, ge=-2, le=2)
@@ -44,18 +44,18 @@ class OpenAIOptions(BackendOptions):
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     """Above 0, words are the less likely to come again the more often they have come."""
     stop: str | tuple[str, ...] | None = None
-    """Where the reply stops, if the model writes this."""
+    """Texts at which the reply stops if the model writes one of them."""
     seed: int | None = None
     """A seed gives about the same reply each time, on servers that know it."""
     reasoning_effort: str | None = None
-    """How much a model that reasons does so: `low`, `medium`, `high`, or what else it knows."""
+    """The amount of reasoning of a model that reasons: `low`, `medium`, `high`, or another word that it knows."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """What the server calls max_tokens; unset, the newer word with OpenAI and the older one with others."""
+    """The server's name for max_tokens; unset, the newer one with OpenAI and the older one with others."""
     usage: bool = True
     """Ask for the count of tokens; a few old servers refuse the question."""
     system_role: SystemRole | None = None
-    """How the system prompt is sent: as a message of that role, or with `user` at the beginning of the
-    participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
+    """The role of the message with the system prompt; `user` puts it at the beginning of the participant's first
+    message. Unset, it is `system`, and `user` for a server that refuses that."""
     reasoning_until: str | None = None
     """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
     `<think>` opens it; `''` if it never does so. Unset, its test or its first reply decides."""

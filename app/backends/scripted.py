@@ -112,12 +112,12 @@ class ScriptedCall(BackendOptions):
 
 class ScriptedOptions(PacedOptions):
     wrong: float = Field(0.25, ge=0, le=1)
-    """How often it answers a problem wrongly, from 0 to 1; it sounds the same as when it is right."""
+    """The share of problems that it answers wrongly, from 0 to 1; it sounds the same as when it is right."""
     manner: Literal["plain", "tutor", "teller"] = "plain"
-    """How it speaks about a problem. `tutor`: it asks, and tells the answer from the third message on. `teller`: it
-    tells the answer at once and in few words."""
+    """Its manner of speaking about a problem. `tutor`: it asks, and tells the answer from the third message on.
+    `teller`: it tells the answer at once and in few words."""
     violating: float = Field(0, ge=0, le=1)
-    """How often a tutor speaks as a teller, and a teller as a tutor, from 0 to 1: by chance, anew in each reply."""
+    """The share of replies in which a tutor speaks as a teller, and a teller as a tutor, from 0 to 1, by chance."""
     calls: tuple[tuple[ScriptedCall, ...], ...] = ()
     """The tools that it asks for after the participant's first message, the second, and so on, all of one list at
     once, each with its `tool` and its `arguments`; then it repeats what they gave. With a task of tau2, and without

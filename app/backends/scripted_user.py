@@ -49,7 +49,7 @@ class UserOptions(PacedOptions):
     pace_ms: int = Field(0, ge=0, le=10_000)
     """Milliseconds from word to word."""
     mute: float = Field(0, ge=0, le=1)
-    """How often it gives a reply that cannot be used, from 0 to 1."""
+    """The share of replies that cannot be used, from 0 to 1."""
 
 
 @backend("scripted-user")

@@ -1,4 +1,4 @@
-"""Which calls of a plan are already stored, and the order of the remaining ones.
+"""The calls of a plan that are not stored yet, and their order.
 
 Breadth comes first: sample 0 of all cells, then sample 1, so that a run that ends early is balanced. What is kept of a
 plan is a number a cell, so that memory does not grow with samples.

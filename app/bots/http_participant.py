@@ -67,7 +67,7 @@ TICKET = re.compile(r'name="ticket" value="([^"]+)"')
 
 @dataclass(slots=True)
 class Measured:
-    """What participants have met: `refused_requests` were turned away (too many, or not possible now)."""
+    """Counts and times of participants; `refused_requests` were turned away (too many, or not possible now)."""
 
     responses: int = 0
     clicks: int = 0

@@ -88,7 +88,7 @@ class RandomBot:
         self._tends = Tendencies.of(person or seed)
 
     def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
-        """How long it takes over a screen: to read what is new on it, to think, to choose and to type."""
+        """Return its time for a screen: to read the new parts, to think, to choose and to type."""
         panel = screen.panel
         reading = sum(len(text.split()) for text in _texts(screen)) / WORDS_A_SECOND
         thinking = THINKING_S * sum(isinstance(block, ProblemBlock) for block in panel.blocks)
@@ -120,7 +120,7 @@ class RandomBot:
         return not _has_spoken(chat) or self._random.random() < TALKS_ON
 
     def _writes(self, document: DocumentView, actions: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
-        """What it does with a document: too short a text is continued, another sometimes."""
+        """Return its action on a document: it continues a text that is too short, and others sometimes."""
         if "undo" in actions and document.change and self._random.random() < UNDOES:
             return "undo", {"version": document.change.version}
         short = word_count(document.text) < max(1, document.min_words)
@@ -192,7 +192,7 @@ class RandomBot:
         return found
 
     def _felt(self, field: Field, item: str, opinions: Sequence[float]) -> float:
-        """How high a rating is, about standard normal: of a reply, of how easy the problem seems, or of anything."""
+        """Return a rating, about standard normal: of a reply, of the ease of the problem, or of anything."""
         if opinions:
             return opinions[min(_number(field.name), len(opinions) - 1)] + 0.4 * self._chance()
         return (
@@ -224,7 +224,7 @@ def _vote(options: Sequence[str], opinions: Sequence[float]) -> str:
 
 
 def _replies(screen: Screen) -> list[str]:
-    """What is rated, in order: the replies of the last round, the last reply, each turn, or each conversation."""
+    """Return the replies to rate, in order: those of the last round, the last one, each turn, or each conversation."""
     chat = screen.panel.chat
     if chat and chat.rounds:
         return [reply.text for reply in chat.rounds[-1].replies]
@@ -236,7 +236,7 @@ def _replies(screen: Screen) -> list[str]:
 
 
 def _items(screen: Screen) -> Iterator[str]:
-    """What is asked about: the problem, or the conversation whose last response is judged."""
+    """Yield the subjects of the questions: the problem, or the conversation whose last response is judged."""
     for block in screen.panel.blocks:
         if isinstance(block, ProblemBlock):
             yield block.text
@@ -251,7 +251,7 @@ def _number(name: str) -> int:
 
 
 def _texts(screen: Screen) -> Iterator[str]:
-    """What there is to read; of a conversation only what came last."""
+    """Yield the texts to read; of a conversation only the last ones."""
     chat = screen.panel.chat
     for block in screen.panel.blocks:
         if isinstance(block, TextBlock | ProblemBlock) and not (chat and chat.messages):

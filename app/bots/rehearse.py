@@ -89,8 +89,8 @@ Answers = Callable[[Visit, Screen], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What is rehearsed: the server's address, who comes, how many times as fast as people, the path of somebody's
-    start page, the headers of their requests, and the answers that they find."""
+    """A rehearsal: the server's address, the visits, the speed as a multiple of people's, the paths of the start pages,
+    the headers of requests, and the answers that participants find."""
 
     url: str
     visits: Sequence[Visit]
@@ -102,8 +102,8 @@ class Rehearsal:
 
 @dataclass(slots=True)
 class RehearsalProgress:
-    """What has happened so far. `here` are those who take part now; `outcomes` count who came to an end, `gave_up` who
-    could not begin or go on, by the reason."""
+    """The progress so far. `here` are those who take part now; `outcomes` count the sessions that ended, and `gave_up`
+    those that could not begin or go on, by the reason."""
 
     measured: Measured = field(default_factory=Measured)
     arrived: int = 0

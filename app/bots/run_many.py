@@ -32,7 +32,7 @@ class StoppedSession:
 
 @dataclass(frozen=True, slots=True)
 class SimulationRun:
-    """How many simulated sessions of a study, played by whom, how many of them at once."""
+    """A number of simulated sessions of a study, their user, and the number of them at once."""
 
     study: Study
     cast: SimulatedUserConfig

@@ -55,12 +55,13 @@ class UserModel:
     model: str
     live: LoadedSession
     asked_before: int = 0
-    """How often it was asked at the place where a session is resumed; so another reply is drawn there, not the same."""
+    """The number of calls where a session is resumed; so another reply is drawn there, not the same."""
     resumed_at: int = 0
     """The number of the last fact there."""
 
     async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], T]) -> T:
-        """What `read` makes of the reply; raises UserFailed where there is none, or none that can be read."""
+        """Return the result of `read` for the reply; raises UserFailed where there is none, or none that can be
+        read."""
         said = list(messages)
         fault = ""
         for number in range(TRIES):
@@ -134,7 +135,7 @@ def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
 
 
 def label_of(study: Study, seed: str, number: int) -> str:
-    """What all of a simulated session is derived from."""
+    """Return the label from which all of a simulated session is derived."""
     return f"{study.hash}:{seed}:{number}"
 
 
@@ -230,8 +231,8 @@ async def _come_back(
 
 
 def returns_us(window: WaveWindow, label: str, *, late: float, never: float) -> int | None:
-    """When somebody comes to a wave: `late` is the share that comes after it closed, within the grace, and `never` the
-    share that does not; the others come soon rather than late. None if they never come."""
+    """Draw the time at which a person comes to a wave: `late` is the share that comes after it closed, within the
+    grace, and `never` the share that does not; the others come soon rather than late. None if they never come."""
     returns, delay = uniform(label, "returns"), uniform(label, "delay")
     if window.opens_us is None or returns < never:
         return None
@@ -242,7 +243,7 @@ def returns_us(window: WaveWindow, label: str, *, late: float, never: float) -> 
 
 
 def _failure(state: State) -> tuple[str, bool]:
-    """Why the last reply failed, and whether its server was not reached."""
+    """Return the cause of the last failed reply, and True if its server was not reached."""
     failed = next((event.data for event in reversed(state.events) if event.kind == "failed"), {})
     return str(failed.get("cause", "")), failed.get("reason") in UNREACHED
 

@@ -1,4 +1,4 @@
-"""What simulated participants tend to do, so that their data vary and agree as people's do.
+"""Tendencies of simulated participants, so that their data vary and agree as people's do.
 
 Each judgement is a trait of the person, plus a trait of what is judged, plus chance at that moment. Traits are standard
 normal numbers from hashes: of the person's label, and of the text that is judged. So the same person is strict
@@ -52,11 +52,11 @@ class Tendencies:
         return STANDARD.cdf(self.ease(problem) + SURE + HELP * helped)
 
     def ease(self, problem: str) -> float:
-        """How easy a problem seems: the person's skill less its difficulty."""
+        """Return the ease of a problem: the person's skill less its difficulty."""
         return 0.7 * self.skill - 0.7 * trait(problem, "difficulty")
 
     def opinion(self, text: str, chance: float) -> float:
-        """How good something seems, about standard normal: its quality, the person's generosity, and chance."""
+        """Return an opinion of something, about standard normal: its quality, the person's generosity, and chance."""
         return 0.7 * trait(text, "quality") + 0.4 * self.generosity + 0.6 * chance
 
     def unsafe(self, item: str, reason: str, mood: float, chance: float) -> str:

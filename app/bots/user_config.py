@@ -1,4 +1,4 @@
-"""Who plays a study's participants: a kind of user, and the model that speaks for it.
+"""The simulated user that plays a study's participants: its kind, and the model that speaks for it.
 
 All of it is kept in the fact `enrolled` of each session, as `user`, so that rows of simulated users can be told apart;
 a session that is resumed goes on with what its fact says.
@@ -43,7 +43,7 @@ class SimulatedUserConfig:
 
     @property
     def label(self) -> str:
-        """What tells its sessions apart from those of others under the same seed; empty for the random one."""
+        """A label that keeps its sessions apart from those of others under the same seed; empty for the random one."""
         models = f":{SCRIPTED}" if self.scripted else ""
         if self.asked is None:
             return models

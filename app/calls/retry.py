@@ -1,4 +1,4 @@
-"""Which failures of a model's server are retried, and when.
+"""Retries of failed calls to a model's server: the failures that are retried, and the pauses.
 
 A server that is busy or away is called again after a pause: its own Retry-After, or one that doubles. What came and is
 no reply is worth one more try. A refusal by the model is an outcome, and a request that was rejected is so again.

@@ -115,7 +115,7 @@ def _load_checked(reference: str) -> Study:
 
 
 def _advice_here(study: Study) -> Iterator[str]:
-    """What participants will not read while it is written, and reminders that cannot be sent from here."""
+    """Yield advice on replies that are not streamed, models not tested, and reminders that cannot be sent from here."""
     models = study.file.models
     yield from streaming_advice(models)
     asked = {label: model for label, model in models.items() if asks_servers(model.backend)}

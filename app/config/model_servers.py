@@ -78,9 +78,9 @@ class Server(BaseModel):
     query: dict[str, Key] = {}
     """Parameters of every address, such as `api-version`."""
     requests_per_minute: PerMinute | None = None
-    """How many calls of one model its documentation allows; each process of Parley's keeps to it."""
+    """The calls a minute that its documentation allows for one model; each process of Parley's keeps to it."""
     tokens_per_minute: PerMinute | None = None
-    """How many tokens, read and written together."""
+    """The tokens a minute, read and written together."""
 
     def __str__(self) -> str:
         """The address and what else is set, without a secret."""

@@ -51,7 +51,7 @@ def catalogue(tag: str) -> Catalogue:
 
 
 def is_supported(tag: str) -> bool:
-    """Whether there is a catalogue for a language."""
+    """Return True if there is a catalogue for a language."""
     return _catalogue_of(tag) is not None
 
 
@@ -65,7 +65,7 @@ def primary(tag: str) -> str:
 
 
 def negotiate(accepts: str, offered: Iterable[str]) -> str | None:
-    """Which of the languages offered a browser's Accept-Language likes best; None where it likes none of them."""
+    """Return the offered language that a browser's Accept-Language likes best; None where it likes none of them."""
     choices = list(offered)
     exact = {tag.lower(): tag for tag in choices}
     alike = {primary(tag): tag for tag in reversed(choices)}

@@ -1,4 +1,4 @@
-"""What an annotator is made of, for packages with the entry points `parley.annotators`."""
+"""Names for annotators in packages with the entry points `parley.annotators`."""
 
 from app.annotation.annotators.base import Annotator, of_object, one_of, question_of, quoted, transcript, yes_or_no
 from app.annotation.annotators.json_reply import Schema, Values

@@ -1,4 +1,4 @@
-"""What a backend is made of, for packages with the entry points `parley.backends`."""
+"""Names for backends in packages with the entry points `parley.backends`."""
 
 from app.backends.base import (
     Backend,

@@ -1,4 +1,4 @@
-"""What a module with a command is made of, which an extension names in its CommandEntry."""
+"""Names for a module with a command, which an extension names in its CommandEntry."""
 
 from app.cli.commands import command
 

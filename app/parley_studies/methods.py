@@ -1,4 +1,4 @@
-"""What an AI-alone method is made of, for packages with the entry points `parley.methods`."""
+"""Names for AI-alone methods in packages with the entry points `parley.methods`."""
 
 from app.ai_alone.methods.base import Method, MethodContext, SampleResult, filled
 from app.ai_alone.methods.multiple_choice import answered, key_of_letter, letter_of, lettered, read_letter

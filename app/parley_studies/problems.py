@@ -1,4 +1,4 @@
-"""What a source of problems is made of, for packages with the entry points `parley.problems`."""
+"""Names for sources of problems in packages with the entry points `parley.problems`."""
 
 from problems.errors import ProblemError
 from problems.problem import DialogueMessage, Option, Problem

@@ -1,4 +1,4 @@
-"""What a kind of step is made of, for packages with the entry points `parley.steps`."""
+"""Names for kinds of steps in packages with the entry points `parley.steps`."""
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event, Fact, PendingTask

@@ -1,4 +1,4 @@
-"""What a kind of simulated user is made of, for packages with the entry points `parley.users`."""
+"""Names for kinds of simulated users in packages with the entry points `parley.users`."""
 
 from app.bots.users.base import Ask, UnusableReply, User, UserAction, UserFactory
 from app.bots.users.chat_user import ChatTask, ChatUser

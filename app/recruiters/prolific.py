@@ -157,7 +157,7 @@ class Subscription(Answer):
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What `X-Prolific-Request-Signature` must be, for the bytes that came and `X-Prolific-Request-Timestamp`."""
+    """Compute the `X-Prolific-Request-Signature` of the bytes that came and `X-Prolific-Request-Timestamp`."""
     return base64.b64encode(hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()).decode()
 
 

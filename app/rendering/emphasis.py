@@ -1,4 +1,4 @@
-"""Which runs of `*`, `_` and `~~` are marks of emphasis, and which are signs that are shown.
+"""Tell the runs of `*`, `_` and `~~` that mark emphasis from those that are shown as signs.
 
 CommonMark's rules, with two changes. In scripts without blanks between words, emphasis can begin and end beside
 punctuation (`**「重要」**です`), as CommonMark's amendment for Chinese, Japanese and Korean has it

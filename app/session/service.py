@@ -282,7 +282,8 @@ class SessionService(Sessions):
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
         self.claims = AdvisoryLocks(database) if database.dialect.name == "postgresql" else None
-        """What this process does and no other that serves the database; None where no other can: over SQLite."""
+        """The locks on work that only one process of those on the database does; None over SQLite, where none other
+        can."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
         self.tools = SessionTools(database, with_saved_servers(settings, database), clock)
         self._judges = Judges(database, questions, self._reply_context, self.act)
@@ -291,7 +292,7 @@ class SessionService(Sessions):
         self._leaving: set[asyncio.Task[None]] = set()
         self._budget_gate = BudgetGate(database, clock)
         self.closed = self._budget_gate.closed_reason
-        """Why new participants cannot start a study; None while they can."""
+        """The reason why new participants cannot start a study; None while they can."""
 
     def prepare(self, study: Study) -> None:
         """Register a study and prepare its models, so that a missing setting is found at once; raises SettingsError or

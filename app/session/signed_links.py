@@ -71,7 +71,7 @@ class Tickets:
         return str(uuid5(NAMESPACE_URL, f"parley:ticket:{nonce}")) if named == study else ""
 
     def with_cookie(self, ticket: str) -> bool:
-        """Whether a cookie was set together with the ticket. A browser that sends the ticket alone keeps no cookies."""
+        """Return True if a cookie was set with the ticket. A browser that sends the ticket alone keeps no cookies."""
         return bool((self._signer.read(ticket) or ("", "", False))[2])
 
 
@@ -90,7 +90,7 @@ class TrialLinks:
         return f"{address}/s/{study}?{PARAMETERS[trial]}={self._signers[trial].token(study)}"
 
     def read(self, query: Mapping[str, str], study: str) -> tuple[Trial | None, bool]:
-        """What a link to a study is for; and whether it has a token that is expired, of another study or forged."""
+        """Return the trial of a link to a study; and True if its token is expired, forged or of another study."""
         for trial, signer in self._signers.items():
             if (token := query.get(PARAMETERS[trial])) is not None:
                 return (trial, False) if signer.read(token) == study else (None, True)

@@ -89,7 +89,8 @@ def immediate_task(study: Study, state: State) -> PendingTask | None:
 
 
 def depends_on_others(task: PendingTask) -> bool:
-    """Whether a task needs other sessions: an assignment that repeats none, a draw with a target, or earlier waves."""
+    """Return True if a task needs other sessions: an assignment that repeats none, a draw with a target, or earlier
+    waves."""
     return (task.kind == "assign" and not task.data) or task.kind == "recall" or "target" in task.data
 
 
@@ -118,7 +119,7 @@ def to_append(
 
 
 def changes_quota(study: Study, old_state: State, new_state: State) -> bool:
-    """Whether the session counts against the quota after an action and did not before."""
+    """Return True if the session counts against the quota after an action and did not before."""
     return holds_place(study, new_state) and not (old_state.seq and holds_place(study, old_state))
 
 

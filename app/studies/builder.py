@@ -143,7 +143,7 @@ def _fields(choices: Mapping[str, Mapping[str, str]]) -> Iterator[FormField]:
 
 
 def _choices(servers: Iterable[str]) -> dict[str, Mapping[str, str]]:
-    """What is offered by the name of its kind: labels by value."""
+    """Return the choices by the name of their kind: labels by value."""
     about = {name: f"{name}: {protocols()[name].about}" for name in (*COMMON, *protocols())}
     counts = {f"{thing}s": {str(number): str(number) for number in range(most + 1)} for thing, most in MOST.items()}
     found = {
@@ -282,7 +282,7 @@ def _of(key: str) -> str:
 
 
 def _unwritten(given: Answers) -> Iterator[FieldIssue]:
-    """What is wrong with the answers and could not be seen in the file."""
+    """Yield the faults of the answers that the written file could not show."""
     asked = _keys(given, "question")
     needed = ["name", "title", *(["path"] if given["items"] == "file" else []), *(f"{key}.text" for key in asked)]
     needed += [f"{key}.correct" for key in asked if given[f"{key}.use"] in CHECKS]
@@ -300,7 +300,7 @@ def _unwritten(given: Answers) -> Iterator[FieldIssue]:
 def _undesigned(
     given: Answers, pick: Mapping[str, ProtocolChoice], within: Mapping[str, Sequence[str]]
 ) -> Iterator[FieldIssue]:
-    """What the design lacks, or what does not go together in it."""
+    """Yield what the design lacks, and its parts that do not go together."""
     take, wanted = given["take"], given["confidence"]
     if not pick:
         yield FieldIssue("protocols", "needs at least one protocol.")

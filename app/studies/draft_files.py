@@ -34,7 +34,7 @@ def names_in(folder: Path, endings: Collection[str]) -> tuple[str, ...]:
 
 
 def version_of(path: Path) -> tuple[int, int, int, int]:
-    """What differs once a file has changed; its size is last."""
+    """A key that changes with the file; its last part is the size."""
     known = path.stat()
     return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
 

@@ -46,7 +46,7 @@ class Branch:
 
 
 def outline(study: Study) -> tuple[Branch, ...]:
-    """What a study is made of, and at last its flow."""
+    """List a study's parts, and at last its flow."""
     return (*_things(study), Branch("flow", "", children=tuple(_flow(study.flow))))
 
 

@@ -181,7 +181,7 @@ def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _shown_as_source(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
-    """What the page shows as it is written, each with its kind."""
+    """Yield the parts that the page shows as they are written, each with its kind."""
     text = shortened(text)
     if len(text) > MAX_CHARS:
         yield "size", f"has {len(text):,} characters; above {MAX_CHARS:,} it is shown as typed. Divide it"

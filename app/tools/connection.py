@@ -45,7 +45,7 @@ CUT = "\n[The rest of this result was cut.]"
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave: the text for the model, the size and SHA-256 of all of it, and why it failed, if it did:
+    """The result of a call: the text for the model, the size and SHA-256 of all of it, and the reason if it failed:
     `error` (the tool's own), `timeout`, `unavailable`."""
 
     text: str
@@ -255,7 +255,7 @@ async def _address(url: str, key: Server | None, stack: AsyncExitStack) -> Any:
 
 
 def _why(cause: BaseException | None, timeout_s: float) -> tuple[str, str]:
-    """Why a call gave no result, as `ToolResult` has it, and what the model is told."""
+    """Return the reason why a call gave no result, as `ToolResult` has it, and the text for the model."""
     code = getattr(cause, "code", None)  # of the SDK's error
     if isinstance(cause, TimeoutError) or code == REQUEST_TIMEOUT:
         return "timeout", f"The tool took longer than {timeout_s:g} seconds."
@@ -287,7 +287,8 @@ def _said(error: BaseException) -> str:
 
 
 def why_not_asked(error: ToolServerError, tools: ToolSet, written: str) -> str:
-    """Why a server cannot be asked for its tools, and what to do; `written` is what its program wrote of errors."""
+    """Explain why a server cannot be asked for its tools, with advice; `written` is what its program wrote of
+    errors."""
     cause = _first(error.__cause__ or error)
     while isinstance(cause, ToolServerError) and cause.__cause__:
         cause = _first(cause.__cause__)

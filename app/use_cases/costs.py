@@ -1,4 +1,4 @@
-"""What models cost: what they took, and what a study would take for so many participants."""
+"""Costs of models: those so far, and an estimate for a number of participants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ By = Literal["model", "condition", "participant"]
 
 
 def told_costs(database: Database, study: Study, by: By) -> Told:
-    """What a study's models took: by what for, the total below what it is made of; in sessions by model, condition or
+    """Report the costs of a study's models: by purpose, the total below its parts; in sessions by model, condition or
     participant; and its budgets."""
     kinds = costs_by_kind(database, study.name)
     data = {
@@ -67,7 +67,7 @@ async def tried(study: Study) -> DryRunResult:
 
 
 def told_estimate(study: Study, dry_run: DryRunResult, participants: int) -> Told:
-    """What the study's models would cost for so many."""
+    """Report the estimated costs of the study's models."""
     each, most, currency = fmean(dry_run.costs), max(dry_run.costs), study.file.currency
     calls = ", ".join(f"{name} {calls:.1f}" for name, calls in dry_run.calls.items()) or "none"
     costs = f"{money(each, currency)} a participant (at most {money(most, currency)})"

@@ -1,4 +1,4 @@
-"""What is looked at around Parley on this machine: each check yields findings, with what to do next.
+"""Checks of the surroundings of Parley on this machine: each yields findings, with what to do next.
 
 Nothing is changed, no model is called, no mail is sent, and no finding has a secret.
 """
@@ -96,7 +96,7 @@ def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether it is reachable, of this version, writable, safe against power cuts, and used with the right secret.
+    """Check that it is reachable, of this version, writable, safe against power cuts, and used with the right secret.
 
     Raises StorageError for a database that cannot be opened or written.
     """
@@ -134,7 +134,7 @@ def _use(settings: Settings, database: Database) -> Iterator[Diagnosis]:
 
 
 def check_disk(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether files can be made where Parley makes some, and the disks have space."""
+    """Check that files can be made where Parley makes some, and that the disks have space."""
     settings = deployment.settings
     file = sqlite_path(settings.database_url)
     folders = {Path(tempfile.gettempdir()): "uploads and exports of the console", Path.cwd(): "exports of commands"}
@@ -213,7 +213,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_model_servers(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether each server answers the request for its list of models, which costs nothing, and accepts the key."""
+    """Check that each server answers the request for its list of models, which costs nothing, and accepts the key."""
     settings = deployment.settings
     used = {model.server: model.backend for study in deployment.studies for model in study.file.models.values()}
     servers: dict[str, tuple[str, Server]] = {}
@@ -309,7 +309,7 @@ def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def check_tools(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether each server of tools can be asked, and has what models were last offered. No tool is called."""
+    """Check that each server of tools can be asked, and has the tools last offered to models. No tool is called."""
     named = [(study, name) for study in deployment.studies for name in study.file.tools or {}]
     yield from asyncio.run(_tools_listed(deployment, named))
     if not named:
@@ -345,7 +345,7 @@ def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def check_reminders(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether the mail server accepts a connection and the login. Nothing is sent."""
+    """Check that the mail server accepts a connection and the login. Nothing is sent."""
     settings = deployment.settings
     if settings.mail_host:
         with closing(MailChannel(settings)) as mail:

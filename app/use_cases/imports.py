@@ -20,7 +20,7 @@ MOST_LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import would do; `wrong` are the deviations for which it would be refused."""
+    """The effects of an import; `wrong` are the deviations for which it would be refused."""
 
     schema: str
     paths: Sequence[Path]

@@ -61,7 +61,7 @@ def takes(
     budget: float | None,
     before: Sequence[str] = (),
 ) -> Told:
-    """What the calls of a plan that are left would be, with replies of so many tokens; and what is said `before`."""
+    """Report the remaining calls of a plan, with replies of so many tokens, below the sentences `before`."""
     would, currency = estimate(database, plan, tokens), study.file.currency if study else ""
     says = [
         f"{count(would.left, 'call')} will be made; {would.stored:,} of {count(would.samples, 'sample')} are stored.",
@@ -84,7 +84,7 @@ def _followed(tell: Tell) -> Callable[[RunProgress], None]:
 
 
 def told_run(result: RunResult, after: Sequence[str] = ()) -> Told:
-    """What became of a run: in sentences, why a model was given up, and what each took."""
+    """Report the results of a run: in sentences, with the reasons why models were given up, and the use of each."""
     rate, progress = result.asked / result.seconds if result.seconds else 0.0, result.progress
     took = f"in {timedelta(seconds=round(result.seconds))} ({rate:,.1f} a second)"
     says = [f"{count(result.asked, 'reply', 'replies')} {took}; {progress.reused:,} were stored before."]
@@ -172,7 +172,7 @@ class AnnotatingPlan:
     run: RunPlan
 
     def takes(self, database: Database, budget: float | None, origin: str) -> Told:
-        """What it takes: which conversations, of the `origin` in words, are asked about, and what that costs."""
+        """Report the conversations to annotate, of the `origin` in words, and the cost."""
         says = [f"{count(len(self.found.cells), 'conversation')} of {origin} sessions are asked about."]
         says += [f"{len(self.found.known):,} more need no call."] if self.found.known else []
         left_out = self.found.lacking.items()

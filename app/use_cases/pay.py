@@ -128,7 +128,7 @@ def _groups(run: PaymentRun, withdrawn: str, bonuses: bool, pay_excluded: bool) 
 
 
 def _of_complete(what: str, found: Sequence[Payee], pay_excluded: bool) -> str:
-    """What is to be done with complete sessions, of which excluded ones are paid only if somebody says so."""
+    """Say what to do with complete sessions, of which excluded ones are paid only with `pay_excluded`."""
     excluded = 0 if pay_excluded else sum(one.excluded is not None for one in found)
     left_out = [f"nothing to pay for {excluded:,} that a researcher excluded"] if excluded else []
     return "; ".join([*([what] if excluded < len(found) else []), *left_out])

@@ -106,7 +106,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ProlificView:
-    """What would be at Prolific, what is there, and the money. `due` is what publishing, or more places, commits now;
+    """A study's draft, the study at Prolific, and the money. `due` is what publishing, or more places, commits now;
     `measured` says that the minutes are the median of complete sessions; `fee_percent` is the study's."""
 
     draft: StudyDraft
@@ -119,7 +119,7 @@ class ProlificView:
     fee_percent: Decimal | None
     acts: tuple[Act, ...]
     lacks: tuple[str, ...] = ()
-    """What the study needs before its draft can be saved."""
+    """The parts that the study needs before its draft can be saved."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -149,7 +149,7 @@ class ProlificView:
 
     @property
     def money(self) -> tuple[str, ...]:
-        """What is to be known before money is spent, a sentence each."""
+        """Facts to know before money is spent, a sentence each."""
         minutes, told = self.draft.estimated_completion_time, "the median of sessions" if self.measured else "expected"
         known = self.with_fees
         fees = f"{known} with Prolific's fees" if known else "Prolific's fees come on top, and are not known yet"
@@ -394,7 +394,8 @@ def _code(section: ProlificRecruitment, outcome: Any, code: str) -> CompletionCo
 
 
 def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]:
-    """What differs, of all that the draft sets; the internal name stays that of the version that made the study."""
+    """Yield the differences in all that the draft sets; the internal name stays that of the version that made the
+    study."""
     now = there.model_dump(mode="json") if there else {}
     for field, wanted in draft.model_dump(mode="json", exclude_none=True).items():
         kept = field == "internal_name" if there else wanted == []
@@ -403,7 +404,8 @@ def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]
 
 
 def _is_in(wanted: Any, now: Any) -> bool:
-    """Whether Prolific has what is wanted: the order of its lists says nothing, and it may know more of each part."""
+    """Return True if Prolific has the wanted value: the order of its lists is free, and its parts may have more
+    keys."""
     if isinstance(wanted, Mapping) and isinstance(now, Mapping):
         return all(_is_in(part, now.get(name)) for name, part in wanted.items())
     if isinstance(wanted, list) and isinstance(now, list):

@@ -1,5 +1,5 @@
-"""What a participants' server does with Prolific by itself: it reads the lists of submissions, approves by the study's
-rule, and carries out what was asked for."""
+"""The work at Prolific that a participants' server does by itself: it reads the lists of submissions, approves by the
+study's rule, and carries out acts."""
 
 from __future__ import annotations
 

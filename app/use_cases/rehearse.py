@@ -63,7 +63,7 @@ class RehearsalPlan:
 
 
 def plan_rehearsal(database: Database, secret: str, study: Study, request: RehearsalRequest) -> RehearsalPlan:
-    """Who is to come, without those who have been there; raises ArgumentInvalid where there are no fidelity rules."""
+    """Plan the visits still missing; raises ArgumentInvalid where there are no fidelity rules."""
     fidelity = request.fidelity
     report = _fidelity_report(study) if fidelity else None
     people = request.people * (_arms(study) if fidelity else 1)
@@ -108,7 +108,7 @@ async def play(
 
 
 async def takes(plan: RehearsalPlan, address: str, *, scripted: bool) -> Told:
-    """What it takes, by a few who are simulated without a call: how long, and what the models cost."""
+    """Estimate a rehearsal's time and the cost of its models, by a few simulated sessions without a call."""
     dry_run, left, paid = await tried(plan.study), len(plan.visits), not scripted and calls_servers(plan.study)
     last_s = max((visit.arrives_s + (visit.away_s or 0) for visit in plan.visits), default=0)
     lasts = timedelta(seconds=round((last_s + 60 * dry_run.typical_minutes) / plan.speed)) if left else timedelta()
@@ -168,7 +168,7 @@ def _fidelity_report(study: Study) -> FidelityReport:
 
 
 def _arms(study: Study) -> int:
-    """How many arms the study's `fidelity` rules tell apart, of those to which participants are assigned."""
+    """Count the arms that the study's `fidelity` rules tell apart, of those to which participants are assigned."""
     named = {name for rule in study.file.fidelity or () for name in rule.where}
     every = cells(study.factors, study.pools)
     return len({tuple(cell.values[name] for name in sorted(named & cell.values.keys())) for cell in every})

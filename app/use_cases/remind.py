@@ -69,7 +69,7 @@ def reminder_channels(
 
 
 def unsendable_reminders(study: Study, settings: Settings) -> list[tuple[str, str]]:
-    """What of a study's reminders cannot be sent with these settings, and what to do about it."""
+    """List the reminders of a study that cannot be sent with these settings, with advice."""
     token = settings.prolific_token or settings.find_server(PROLIFIC)
     needed = {
         "mail": (settings.mail_host, f"Set {env_name('mail_host')} and {env_name('mail_from')}"),

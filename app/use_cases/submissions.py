@@ -74,7 +74,7 @@ class RecruitedStudy:
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the rule approves without a researcher's word."""
+        """True if the rule approves without a researcher's word."""
         return self.study.file.prolific is not None and self.study.file.prolific.approval == "automatic"
 
     def currency(self) -> str:
@@ -89,7 +89,7 @@ class RecruitedStudy:
         return {study: some for study, some in found.items() if some}
 
     def acts(self) -> Sequence[Act]:
-        """What was asked about its submissions."""
+        """Return the acts on its submissions."""
         return [act for act in acts(self.database, self.name).values() if act.sessions]
 
     def payees(self) -> tuple[Payee, ...]:
@@ -111,7 +111,7 @@ def recruited_at_prolific(
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What should be done with a session's submission, and why."""
+    """The action that a session's submission needs, and the reason."""
 
     payee: Payee
     todo: Todo
@@ -138,7 +138,7 @@ def free_places(recruited: RecruitedStudy, seen: Sequence[Observation] = ()) -> 
 
 
 def review(payee: Payee) -> Review:
-    """What the rules say of a session: complete ones without a doubt are approved, and nothing is ever rejected."""
+    """Review a session by the rules: complete ones without a doubt are approved, and nothing is ever rejected."""
     if payee.status != AWAITING:
         todo: Todo = "wait" if payee.status in (*OPEN, "") else "nothing"
         return Review(payee, todo, payee.status.lower() or "nothing is known of it at Prolific yet")
@@ -151,7 +151,7 @@ def review(payee: Payee) -> Review:
 
 
 def _doubt(payee: Payee) -> str:
-    """Why a complete session is not approved by rule; empty if there is no reason."""
+    """Return the reason why a complete session is not approved by rule; empty if there is none."""
     reasons = {
         f"excluded: {payee.excluded}": payee.excluded is not None,
         "another session under this ID is paid": payee.second,
@@ -348,8 +348,8 @@ def _send_message(recruited: RecruitedStudy, people: Sequence[ParticipantId], te
 
 
 def _is_done(recruited: RecruitedStudy, act: Act, people: Mapping[str, ParticipantId]) -> bool:
-    """Whether an act whose answer is lost was carried out. What does no harm twice is sent again; of what would and
-    cannot be looked up (a message, bonuses of people whose ids are erased) it is assumed."""
+    """Return True if an act whose answer is lost was carried out. What does no harm twice is sent again; of what would
+    and cannot be looked up (a message, bonuses of people whose ids are erased) it is assumed."""
     if act.what == "bonuses":
         now = _bonuses_of(recruited, people, [stream for stream in act.sent["before"] if stream in people])
         return not now or any(number > act.sent["before"][stream] for stream, number in now.items())
@@ -359,7 +359,7 @@ def _is_done(recruited: RecruitedStudy, act: Act, people: Mapping[str, Participa
 def _bonuses_of(
     recruited: RecruitedStudy, people: Mapping[str, ParticipantId], streams: Sequence[str]
 ) -> dict[str, int]:
-    """How many bonuses the submissions of some sessions have."""
+    """Count the bonuses of the submissions of some sessions."""
     return {stream: len(recruited.client.submission(people[stream].submission).bonus_cents) for stream in streams}
 
 

@@ -27,12 +27,12 @@ class ShownTable:
     rows: Sequence[Sequence[str]]
     names: Sequence[str] = ()
     numbers: Sequence[bool] = ()
-    """Which columns have nothing but numbers."""
+    """True for each column that has nothing but numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a run takes, or what came of it: sentences, and below them rows, or sentences, by their title."""
+    """The outcome or the estimate of a run: sentences, and below them rows, or sentences, by their title."""
 
     sentences: Sequence[str]
     rows: Mapping[str, Any] = field(default_factory=dict)

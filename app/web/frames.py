@@ -28,7 +28,7 @@ def let_frame(request: Request, study: Study) -> None:
 
 
 def is_framed(request: Request, study: Study) -> bool:
-    """Whether a browser asks for a page of an embedded study to show it in a frame."""
+    """Return True if a browser asks for a page of an embedded study to show it in a frame."""
     return study.file.embed is not None and request.headers.get("sec-fetch-dest") in FRAMES
 
 

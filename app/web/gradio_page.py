@@ -120,7 +120,7 @@ def preloads() -> str:
 
 
 def _kind(path: str) -> str:
-    """How a file is preloaded: as Gradio's scripts ask for it, or it is asked for twice."""
+    """Return the attributes of a preloaded file: as Gradio's scripts ask for it, or it is asked for twice."""
     if path.endswith(".js"):
         return 'rel="modulepreload"'
     anonymous = " crossorigin" if "assets/" in path else ""
@@ -128,8 +128,8 @@ def _kind(path: str) -> str:
 
 
 class _Undescribed(BlocksConfig):
-    """What a page consists of. Gradio copies it for each event and describes every component anew, for links to what a
-    page shows at a moment, which we do not have: for the console's 900 components nine tenths of an event's time."""
+    """The components of a page. Gradio copies them for each event and describes every one anew, for links to the state
+    of a page, which we do not have: for the console's 900 components nine tenths of an event's time."""
 
     def __init__(self, blocks: gr.Blocks) -> None:
         super().__init__(blocks)

@@ -1,4 +1,4 @@
-"""What is said to researchers of links whose id was not taken: the reason, and what to do."""
+"""Texts for researchers about links whose id was not taken: the reason, and what to do."""
 
 from __future__ import annotations
 

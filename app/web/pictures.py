@@ -41,7 +41,7 @@ def researchers_route(studies: Studies) -> Route:
 
 
 def participants_own_route(service: SessionService, cookies: SessionCookie) -> Route:
-    """What the participant of a session attached, for that session alone."""
+    """Serve the pictures that the participant of a session attached, to that session alone."""
 
     async def find(request: Request, sha256: str) -> StoredPicture | None:
         stream = cookies.read_any(request)
@@ -51,7 +51,7 @@ def participants_own_route(service: SessionService, cookies: SessionCookie) -> R
 
 
 def researchers_attached_route(database: Database) -> Route:
-    """What any participant attached, for everybody who is logged in to the console."""
+    """Serve the pictures that any participant attached, to everybody who is logged in to the console."""
 
     async def find(_: Request, sha256: str) -> StoredPicture | None:
         return await asyncio.to_thread(session_picture, database, sha256)

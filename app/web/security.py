@@ -71,7 +71,7 @@ _SHARING = b"access-control-"
 
 
 def is_route(path: str) -> bool:
-    """Whether the participants' server has this path, for some method."""
+    """Return True if the participants' server has this path, for some method."""
     return any(allowed.fullmatch(path) for allowed in ALLOWED.values())
 
 
@@ -173,7 +173,7 @@ class SecurityMiddleware:
 
 
 def is_own_origin(scope: Scope, headers: Headers, address: str) -> bool:
-    """Whether a request's Origin is what it was sent to, by scheme and host; `address` is the server's public one.
+    """Return True if a request's Origin is the server's, by scheme and host; `address` is the server's public one.
 
     A proxy that ends TLS may not report the scheme. Browsers report it, and no page of another site can set their
     header; nor can it set X-Forwarded-Proto, so that one counts here from any proxy.

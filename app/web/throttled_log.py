@@ -64,7 +64,7 @@ class ThrottledFilter(logging.Filter):
         self._now_s = now_s
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log it; it then says how many were not."""
+        """Return True to log the record; it then says how many were not."""
         if record.levelno >= logging.ERROR:
             return True
         words = self._known.setdefault(record.msg, ThrottledWarning(record.msg, self._now_s)).due()

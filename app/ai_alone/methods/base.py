@@ -47,7 +47,7 @@ class MethodContext:
     """By dataset, the questions that can be shown as examples with their answers."""
     tools: ToolSet | None = None
     specs: tuple[ToolSpec, ...] = ()
-    """What the server of `tools` offers. Where the answer is a letter, the model is offered none."""
+    """The tools that the server of `tools` offers. Where the answer is a letter, the model is offered none."""
 
     def question(self, *said: str, max_tokens: int | None = None) -> Prompt:
         """A prompt for the model. `said` alternates user and model messages; `max_tokens` defaults to the study's."""

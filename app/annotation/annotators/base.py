@@ -37,15 +37,15 @@ class Annotator(ABC):
 
     name: str = ""
     whole: bool = False
-    """Whether it annotates all conversations of a session together."""
+    """True if it annotates all conversations of a session together."""
     shows_right_answer: bool = False
-    """Whether the prompt contains the correct and the submitted answer; people who verify it then see them too."""
+    """True if the prompt contains the correct and the submitted answer; people who verify it then see them too."""
     temperature: float = 0.0
     """ChatBench sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""
     max_tokens: int = MAX_TOKENS
     system: str = ""
     describe_format: bool = True
-    """Whether the description of the answer's format is added to the prompt; not if the prompt itself contains it."""
+    """False if the prompt itself describes the format of the answer, so that the description is not added."""
     may_lack: Values = MappingProxyType({})
     """The keys that a reply may leave out, with the values that they then have."""
     one_word: str = ""
@@ -61,7 +61,7 @@ class Annotator(ABC):
         """The JSON schema of the answer; each property's `description` is shown to models and to people."""
 
     def lacks(self, conversation: Conversation) -> str:
-        """Why it cannot judge this conversation; empty if it can."""
+        """Return the reason why it cannot judge this conversation; empty if it can."""
         return ""
 
     def known(self, conversation: Conversation) -> Values | None:

@@ -1,1 +1,1 @@
-"""What goes over the wire to model servers and back: the transport, its errors, and a decoder for each protocol."""
+"""The wire to model servers: the transport, its errors, and a decoder for each protocol."""

@@ -35,13 +35,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dialect:
-    """What is known of one model on one server; shared by all requests to it with the same options."""
+    """Facts learned about one model on one server; shared by all requests to it with the same options."""
 
     model: str = ""
     refused: set[str] = field(default_factory=set)
-    """What the server refuses: fields of the request, or `system`."""
+    """Fields of the request that the server refuses, or `system`."""
     unopened: bool | None = None
-    """Whether replies begin with reasoning that has no opening tag: known of the model, or found in a reply. None where
+    """True if replies begin with reasoning that has no opening tag: known of the model, or found in a reply. None where
     it is not known."""
 
     def __post_init__(self) -> None:
@@ -49,11 +49,11 @@ class Dialect:
 
     @property
     def adapted(self) -> tuple[str, ...]:
-        """What is left out of requests or put elsewhere, in alphabetical order."""
+        """The parts that requests leave out or move, in alphabetical order."""
         return tuple(sorted(self.refused))
 
     def splitter(self, until: str | None = None) -> ReasoningSplitter:
-        """What takes the reasoning out of the next reply's text; `until` is what the study says of it."""
+        """Return a splitter that takes the reasoning out of the next reply; `until` is its end as the study has it."""
         return ReasoningSplitter(until if until is not None else THINK_END if self.unopened else "")
 
     def remember(self, splitter: ReasoningSplitter, finish_reason: str) -> None:
@@ -84,8 +84,8 @@ class Dialect:
         return found
 
     def learn(self, error: BackendRejected, sent: Mapping[str, Any], *, movable: bool) -> bool:
-        """Whether a refusal is of something that can be left out or put elsewhere, which the next request does; the
-        system prompt only if it is `movable`."""
+        """Remember a refused part that the next request can leave out or move, the system prompt only if it is
+        `movable`; return False if there is none."""
         if error.reason not in REFUSALS:
             return False
         name = _refused(error.raw or "", sent, movable=movable)
@@ -97,7 +97,7 @@ class Dialect:
 
 
 def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
-    """Why participants read nothing of a model's replies for a while; empty if nothing is known of such a reason."""
+    """Return the reason why participants read nothing of a model's replies for a while; empty if none is known."""
     until = options.get("reasoning_until")
     if until or (until is None and UNOPENED.search(model)):
         return f"nothing of its replies is shown before its reasoning has ended with {until or THINK_END!r}"
@@ -105,7 +105,7 @@ def not_streamed(model: str, options: Mapping[str, JSON]) -> str:
 
 
 class Dialects:
-    """What is known of the models of one server, each as a study asks for it: options can change how it replies."""
+    """Dialects of the models of one server, each as a study calls it: options can change its replies."""
 
     def __init__(self, settings: Settings, url: str) -> None:
         self._settings, self._url = settings, url
@@ -136,7 +136,7 @@ def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:
 
 
 def _refused(raw: str, sent: Mapping[str, Any], *, movable: bool) -> str | None:
-    """What a server's words refuse of a request; None where that is nothing that could be done without."""
+    """Return the part of a request that a server's refusal names; None if the request needs it."""
     if movable and NO_SYSTEM.search(raw):
         return SYSTEM
     names = [name for name in (*OTHER_NAME, *OPTIONAL) if name in sent]

@@ -103,7 +103,7 @@ def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the server asked us to wait: a number, or a date by the server's own clock."""
+    """Return the seconds that the server asked us to wait: a number, or a date by the server's own clock."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -131,7 +131,7 @@ def _date(text: str) -> float | None:
 
 
 def error_in(content: bytes | str) -> Any:
-    """What a body says of an error; None where it is no JSON."""
+    """Return a body's description of an error; None if it is no JSON."""
     try:
         error = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -151,7 +151,7 @@ def _code_and_message(content: bytes) -> tuple[str | None, str]:
 
 
 def _advice(status: int, reason: str | None, text: str) -> str:
-    """What to do about a refusal that comes again if nothing changes."""
+    """Return advice on a refusal that comes again if nothing changes."""
     if advice := CHECK.get(reason or status):
         return advice
     if NO_SYSTEM.search(text):

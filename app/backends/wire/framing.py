@@ -1,4 +1,4 @@
-"""How a model server's answer is cut into JSON values: server-sent events, or one value. Bytes in, values out.
+"""Split a model server's answer into JSON values: server-sent events, or one value. Bytes in, values out.
 
 Pure, and independent of where the network cuts the bytes. Tolerant in form: comments, other fields than `data`, pings
 and events without data are skipped, and blank lines between events or after the last one may be missing. Strict in
@@ -59,7 +59,7 @@ class SseFraming(WholeFraming):
     _rest: bytes = field(default=b"", init=False)
     _started: bool = field(default=False, init=False)
     _seen: bytes = field(default=b"", init=False)
-    """How an answer without any event yet begins."""
+    """The beginning of an answer without any event yet."""
     _any: bool = field(default=False, init=False)
     _data: list[bytes] = field(default_factory=list, init=False)
     _size: int = field(default=0, init=False)
@@ -113,7 +113,8 @@ class SseFraming(WholeFraming):
             yield from self._event(over=not line)
 
     def _event(self, *, over: bool) -> Iterator[Any]:
-        """What the data so far is, if it is whole; raises BackendBroken where it is `over` and is no object."""
+        """Yield the data so far as an event, if it is whole; raises BackendBroken where it is `over` and is no
+        object."""
         data = b"\n".join(self._data).strip()
         try:
             value = None if data == DONE else read_object(data)
@@ -126,5 +127,5 @@ class SseFraming(WholeFraming):
 
 
 def _is_ping(text: bytes) -> bool:
-    """Whether an event's data says nothing: it is blank, a comment, or keeps the connection open."""
+    """Return True if an event's data says nothing: it is blank, a comment, or keeps the connection open."""
     return not text or text.startswith(b":") or text.lower() in PINGS

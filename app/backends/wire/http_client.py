@@ -112,7 +112,7 @@ async def _refusal(server: Server, response: httpx2.Response) -> BackendError:
 
 
 def http_error(server: Server, error: Exception, login: str = "") -> BackendError:
-    """What went wrong with a request, as a BackendError; `login` is what a message must not hold."""
+    """Map a failed request to a BackendError; `login` is a secret that the message must not hold."""
     why = str(error) or type(error).__name__
     why = why.replace(login, "***") if login else why
     match error:
@@ -128,8 +128,8 @@ def http_error(server: Server, error: Exception, login: str = "") -> BackendErro
 
 
 def connection_to(url: str) -> dict[str, Any]:
-    """How a client of httpx reaches an address: by the machine's proxy and authorities, and with no address in a log.
-    Raises SettingsError."""
+    """Return the options with which a client of httpx reaches an address: the machine's proxy and authorities, and no
+    address in a log. Raises SettingsError."""
     for name in ("httpx2", "httpcore2", "openai"):  # at INFO they log each address, below it more
         logging.getLogger(name).setLevel(logging.WARNING)
     verify = trusted() if url.startswith("https:") else False

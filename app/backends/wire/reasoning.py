@@ -1,4 +1,4 @@
-"""What a model thought, taken out of the text of its reply: servers without a parser for it leave it there in marks.
+"""Take a model's thoughts out of the text of its reply: servers without a parser for them leave them there in marks.
 
 Pure. Marks are data (`MARKS`). A block of reasoning stands at the beginning of the text, perhaps followed by another;
 marks anywhere else are text. Some templates write the opening mark themselves, so that the text begins with thoughts
@@ -96,9 +96,9 @@ class ReasoningSplitter:
     """The text that ends the reasoning with which replies begin, if it is known that they do. A complete reply without
     it is one without reasoning."""
     unopened: bool = False
-    """Whether the reasoning turned out to have no opening mark."""
+    """True if the reasoning turned out to have no opening mark."""
     marked: bool = False
-    """Whether the reasoning turned out to be apart from the text, or to have an opening mark."""
+    """True if the reasoning turned out to be apart from the text, or to have an opening mark."""
     _held: str = ""
     """Text that may be part of a mark."""
     _state: str = "start"
@@ -106,13 +106,13 @@ class ReasoningSplitter:
     _closes: tuple[str, ...] = ()
     _searched: int = 0
     _said: bool = False
-    """Whether a block of reasoning has ended."""
+    """True once a block of reasoning has ended."""
     _open: int = 0
-    """How many opening marks in the text have no closing one yet."""
+    """The number of opening marks in the text that have no closing one yet."""
     _last: str = ""
     """The last character that was given as text."""
     _strikes: bool = False
-    """Whether the text has the tag of HTML for what is struck out, which `</s>` closes."""
+    """True if the text has HTML's tag for struck-out text, which `</s>` closes."""
 
     def __post_init__(self) -> None:
         if self.until:
@@ -235,7 +235,8 @@ class ReasoningSplitter:
 
 
 def _kept(text: str, *, strikes: bool, whole: bool) -> int:
-    """How much of a text is not marks of the end at its end, nor the beginning of a mark if the text may go on."""
+    """Return the length of a text without marks of the end at its end, nor the beginning of one if the text may go
+    on."""
     rest = text if whole else text[: len(text) - _begun(text, TEXT_BEGUN)]
     while True:
         found = rest.rstrip()
@@ -247,6 +248,6 @@ def _kept(text: str, *, strikes: bool, whole: bool) -> int:
 
 
 def _begun(text: str, beginnings: frozenset[str]) -> int:
-    """How many characters at the end of a text may be the beginning of a mark."""
+    """Count the characters at the end of a text that may be the beginning of a mark."""
     tail = text[-LONGEST:].lower()
     return next((length for length in range(len(tail), 0, -1) if tail[-length:] in beginnings), 0)

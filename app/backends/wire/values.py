@@ -98,7 +98,7 @@ def _text_of_part(one: dict[str, Any]) -> str:
 
 
 def reasoning_of(message: dict[str, Any]) -> str:
-    """What the model thought, by the fields and parts of a message or a delta that servers use for it."""
+    """Return the model's thoughts, by the fields and parts of a message or a delta that servers use for them."""
     for name in REASONING_FIELDS:
         if isinstance(found := message.get(name), str) and found:
             return found

@@ -1,4 +1,4 @@
-"""What a kind of simulated user is: made for a session, it looks at a screen and says what it does.
+"""Interface of a kind of simulated user: made for a session, it looks at a screen and returns its action.
 
     @user("cautious", model=True)
     class Cautious:
@@ -27,7 +27,7 @@ class UnusableReply(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UserAction:
-    """What a user does: an action that the screen offers, with its values.
+    """A user's action: one that the screen offers, with its values.
 
     What is done `by_chance` was not said by a model: there the simulator gives the right answers that a person with
     the session's tendencies would find.
@@ -42,7 +42,7 @@ class Ask(Protocol):
     """Asks the user's model, and once more if its reply cannot be read; raises UserFailed if that cannot be either."""
 
     async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], T]) -> T:
-        """What `read` makes of the reply; it raises UnusableReply."""
+        """Return the result of `read` for the reply; it raises UnusableReply."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What users have in common that talk about a problem: when it is their turn, and what becomes of what they say.
+"""Parts of users that talk about a problem: their turns, and the use of their replies.
 
 They speak where a problem stands beside a chat with one model. All else (consent, confidence, ratings, answers that are
 given alone, chats without a problem or with several models) is left to chance, and an analysis should leave it out.
@@ -98,7 +98,7 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
 
 
 def _said(messages: Sequence[ChatMessage]) -> Iterator[tuple[Literal["You", "Bot"], str]]:
-    """Who said what, with the tools used as text above the reply that they were used for."""
+    """Yield speaker and text of each message, with the tools used as text above the reply that they were used for."""
     above = list[str]()
     for message in messages:
         if message.interim:

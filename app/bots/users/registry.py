@@ -1,4 +1,4 @@
-"""Which kinds of simulated users there are: those of this folder, and those that packages name under "parley.users"."""
+"""Registry of kinds of simulated users: those of this folder, and those that packages name under "parley.users"."""
 
 from __future__ import annotations
 

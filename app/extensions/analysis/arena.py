@@ -256,7 +256,7 @@ def strengths(wins: Values, start: Values | None = None) -> Values:
 
 
 def joined(wins: Values) -> npt.NDArray[np.bool_]:
-    """Which models are in the largest set in which every model beat every other, directly or through others."""
+    """Mark the models of the largest set in which every model beat every other, directly or through others."""
     reach = (wins > 0) | np.eye(len(wins), dtype=bool)
     for _ in range(max(1, len(wins)).bit_length()):
         reach = (reach.astype(float) @ reach.astype(float)) > 0

@@ -113,8 +113,8 @@ NO_WORDS: Mapping[str, object] = {}
 
 @cache
 def declared() -> Mapping[str, Mapping[str, Any]]:
-    """What figures.json says of each finding: its title, what n counts, unit, axis, reference and method. A method that
-    is the name of another finding is that one's."""
+    """Read figures.json: each finding's title, unit of n, unit, axis, reference and method. A method that is the name
+    of another finding is that one's."""
     known: Mapping[str, Mapping[str, Any]] = json.loads(
         (Path(__file__).parent / "figures.json").read_text(encoding="utf-8")
     )

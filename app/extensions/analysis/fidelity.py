@@ -1,6 +1,6 @@
-"""What the arms of a study were: how much of the treatment participants had (dose), how many replies were as their
-condition wants (adherence), which versions of the models replied (Bellg et al., Health Psychology 23, 2004); and what a
-rehearsal showed of them.
+"""Fidelity of a study's arms: how much of the treatment participants had (dose), how many replies were as their
+condition wants (adherence), which versions of the models replied (Bellg et al., Health Psychology 23, 2004); and the
+results of a rehearsal.
 
 In a rehearsal, each rule that needs no judge is put to the replies of all arms. Two arms are compared by the means of
 their sessions, since replies of one are alike: by Kruskal and Wallis' test, with Holm's correction for all
@@ -170,7 +170,7 @@ def _shares(rows: pd.DataFrame, *names: str) -> Iterator[dict[str, Any]]:
 
 
 def _measured(study: Study, sessions: Sequence[FoldedSession]) -> Iterator[tuple[str, str, float, str]]:
-    """What each reply that was shown is, with its arm: whether it kept each rule, its length and its latency."""
+    """Yield each shown reply's measures, with its arm: the rules that it kept, its length and its latency."""
     rules = study.file.fidelity or ()
     named = {name for rule in rules for name in rule.where}
     everywhere = tuple(rule.model_copy(update={"where": {}}) for rule in rules)
@@ -208,7 +208,8 @@ def _compared(study: Study, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _wanted(study: Study, what: str, arm: Mapping[str, str], other: Mapping[str, str]) -> tuple[int, bool]:
-    """Which of two arms a rule is for: 1, -1, or 0 for both or neither; and whether a rule sets their lengths apart."""
+    """Return the arm that a rule is for: 1, -1, or 0 for both or neither; and True if a rule sets their lengths
+    apart."""
     sides = {
         rule.name: (rule.where.items() <= arm.items()) - (rule.where.items() <= other.items())
         for rule in study.file.fidelity or ()

@@ -1,4 +1,4 @@
-"""What each participant did with each problem: one sample of an evaluation framework, in which people are the epochs.
+"""Samples of an evaluation framework: each participant's work on each problem; people are the epochs.
 
 The sessions are those of an export. A problem that a participant neither answered nor spoke about is no sample.
 """
@@ -37,7 +37,7 @@ class HumanSample:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What is told of a sample beside its answers: nothing that identifies anybody."""
+        """The facts of a sample beside its answers: nothing that identifies anybody."""
         return {"participant": self.participant, "session": self.session, **self.factors, "path": self.prefix}
 
 

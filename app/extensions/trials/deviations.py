@@ -81,7 +81,7 @@ def _changed(database: Database, study: Study, preregistration: Preregistration)
 
 
 def what_changed(old_study: Study, new_study: Study) -> str:
-    """Which parts of a study differ in another version: keys of the plan, and keys of the study file."""
+    """Name the parts of a study that differ in another version: keys of the plan, and keys of the study file."""
     old, new = _plan(old_study), _plan(new_study)
     plan = [_change(key, old, new) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
     one, other = (json.loads(study.document) for study in (old_study, new_study))

@@ -166,7 +166,7 @@ def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequenc
 
 
 def _first(contrast: PlannedContrast, key: str) -> str:
-    """Which of two groups is A: the same for all hypotheses about them, and unknown without the key."""
+    """Choose the group that is A: the same for all hypotheses about the two, and unknown without the key."""
     groups = sorted((contrast.treatment, contrast.control))
     digest = hmac.digest(key.encode(), "\n".join((contrast.factor, *groups)).encode(), "sha256")
     return groups[digest[0] % 2]

@@ -1,4 +1,4 @@
-"""What a reminder says, in a person's language, as text and as HTML."""
+"""The text of a reminder in a person's language, plain and as HTML."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReminderMessage:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """What a webhook gets."""
+        """The data for a webhook."""
         about = {"study": self.study.name, "person": self.recipient.person, "wave": self.reminder.window.wave}
         return {**about, "kind": self.reminder.reminder.when, "link": self.recipient.link}
 

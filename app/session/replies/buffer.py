@@ -21,7 +21,7 @@ LONGEST_GATHER_S = 0.4
 
 @dataclass
 class Listeners:
-    """How many listen to replies in this process: the more they are, the longer text gathers for each."""
+    """The number of listeners to replies in this process: the more they are, the longer text gathers for each."""
 
     count: int = 0
 
@@ -59,19 +59,19 @@ class ReplyBuffer:
     hold: Hold = field(default_factory=Hold)
     reasoning: list[str] = field(default_factory=list)
     length: int = 0
-    """How many characters of text listeners can read."""
+    """The number of characters of text that listeners can read."""
     ready: int = 0
-    """How many may be shown by now: not those with which a mark may begin."""
+    """The number that may be shown by now: not those with which a mark may begin."""
     hidden: bool = False
     """True if nobody reads it while it is written, as the study may not want it shown."""
     mark: str = ""
-    """What listeners do not read, nor anything after it: by it the model ends the conversation."""
+    """The mark with which the model ends the conversation; listeners read neither it nor anything after it."""
     marked: bool = False
     paced: bool = False
-    """Whether text is shown later than it comes, by `pacing`."""
+    """True if text is shown later than it comes, by `pacing`."""
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     whole: bool = False
-    """Whether all text of a paced reply has arrived."""
+    """True once all text of a paced reply has arrived."""
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
     """Given when the participant stops the reply; the model call then ends at once."""

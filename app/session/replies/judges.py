@@ -76,7 +76,7 @@ class Judges:
         self._running: dict[tuple[str, str, int], asyncio.Task[None]] = {}
 
     async def awaited(self, stream: str, location: Location, data: Data) -> dict[str, Data]:
-        """What those judges find in the next reply at a location for whom it waits, by rule."""
+        """Ask the judges for whom a reply waits about the next reply at a location; return the findings by rule."""
         event = Event(location.state.seq + 1, 0, "model", location.path, "replied", data)
         reply = reply_of(location, data)
         rules = [rule for rule in rules_for(reply) if rule.wait]

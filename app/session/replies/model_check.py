@@ -43,12 +43,12 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
 
 
 def advice(result: Result) -> list[str]:
-    """What the test of a model shows that participants would notice."""
+    """Return advice on the problems in a model's test that participants would notice."""
     return [UNOPENED] * result.unopened + [CUT] * (result.end.finish_reason == "length")
 
 
 def untested_advice(models: Mapping[str, ModelSpec], settings: Settings) -> list[str]:
-    """What participants would notice of the models that nobody has tested."""
+    """Return advice on the models that nobody has tested."""
     labels = ", ".join(asyncio.run(untested(models, settings)))
     held = f"each is held for {HOLD_S} s or {HOLD_CHARS} characters, and unmarked reasoning would be shown after that"
     return [f"models {labels}: how replies begin is not known, so {held}. `parley models` finds out."] if labels else []
@@ -84,8 +84,8 @@ SAVED = "the console, under Model servers"
 
 
 def settings_of(model: ModelSpec, settings: Settings) -> tuple[str, ...]:
-    """Where the address and the key of a model's server are set: variables, or the console; none for a model that asks
-    no server."""
+    """Name the settings with the address and the key of a model's server: variables, or the console; none for a model
+    without a server."""
     if model.server:
         return (SAVED if settings.is_saved(model.server) else env_name("model_servers"),)
     fields = (f"{model.backend}_base_url", f"{model.backend}_api_key")

@@ -1,4 +1,4 @@
-"""When the words of a reply are shown, where a study delays or paces them: the only place that decides it.
+"""Schedule the words of a reply, where a study delays or paces them: the only place that decides it.
 
 The schedule is fixed by times in the log, so that a reply goes on after a restart as if there had been none: no word is
 shown before `from_us`, and from then on `pace` characters a second, as far as they have come.
@@ -88,7 +88,7 @@ async def _show(task: PendingTask, reply: ReplyBuffer, clock: Clock, shown_us: l
 
 
 def _due(task: PendingTask, now_us: int) -> float:
-    """How many characters should be on the screen already: after a restart, of a text that is known since."""
+    """Return the number of characters due on the screen after a restart, for a text that is known since."""
     from_us, pace = task.data["pacing"]["from_us"], task.data["pacing"]["pace"]
     if written := task.data.get("written"):
         return float(written["shown"] + pace * max(0, now_us - max(from_us, written["at_us"])) / 1e6)
@@ -96,7 +96,7 @@ def _due(task: PendingTask, now_us: int) -> float:
 
 
 def _next(unshown: str, least: float, *, whole: bool) -> int:
-    """How many characters come next: whole words, at least so many characters if there are."""
+    """Return the number of characters that come next: whole words, at least so many characters if there are."""
     ends = [match.end() for match in _WORD.finditer(unshown)] + [len(unshown)] * whole
     end = next((end for end in ends if end >= least), ends[-1] if ends else 0)
     cut = max(1, round(least))

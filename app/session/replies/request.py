@@ -161,7 +161,7 @@ def _message_json(message: PromptMessage) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
-    """What a model call needs of the deployment, and the stream of the session that gets the reply."""
+    """The parts of the deployment that a model call needs, and the stream of the session that gets the reply."""
 
     session: str
     limits: Settings

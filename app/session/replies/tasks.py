@@ -380,7 +380,7 @@ def _called(task: PendingTask, data: dict[str, Any], calls: list[dict[str, str]]
 
 
 def _times(result: Result, *, hidden: bool, paced: bool) -> Mapping[str, int]:
-    """When the model wrote a reply that is shown later, or when its first word was shown as the model wrote it."""
+    """Return when the model wrote a reply that is shown later, or when the first word of another was shown."""
     first_us = result.started_us + (result.total_us if result.first_token_us is None else result.first_token_us)
     if paced:
         return {"model_first_us": first_us, "model_last_us": result.started_us + result.total_us}

@@ -141,7 +141,7 @@ class SessionTools:
 
 
 async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
-    """What a server has now; raises SettingsError where it cannot be asked or lacks a tool of the set."""
+    """Ask a server for its tools; raises SettingsError if it cannot be asked or lacks a tool of the set."""
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         connection = ToolConnection(tools, "check", settings, errors=errors)
         try:
@@ -155,8 +155,7 @@ async def asked(settings: Settings, tools: ToolSet) -> tuple[ToolSpec, ...]:
 
 
 async def tool_server_issues(study: Study, settings: Settings) -> list[ValidationIssue]:
-    """What is wrong between a study's sets of tools, or its scripted calls, and their servers, each of which is asked
-    once."""
+    """Compare a study's sets of tools, and its scripted calls, with their servers, each of which is asked once."""
     sets = study.file.tools or {}
     found = await asyncio.gather(*[_read(name, tools, settings) for name, tools in sets.items()])
     issues = [issue for _, several in found for issue in several]

@@ -94,7 +94,7 @@ class ConsoleContext:
         return _TEMPLATES.get_template(template).render(values)
 
     def guarded(self, what: str, place: Component, paint: Callable[[], Mapping[Any, Any]]) -> Mapping[Any, Any]:
-        """What `paint` shows; where it fails, `place` says so, and the rest of the page works."""
+        """Return the updates of `paint`; if it fails, `place` shows the error, and the rest of the page works."""
         try:
             return paint()
         except Exception as error:  # a named edge: a part may be an extension's, and must not empty the others

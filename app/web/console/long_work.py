@@ -75,7 +75,7 @@ class Work:
 
 
 def own(user: CurrentUser) -> str:
-    """What stands in place of a study for work that is on none, of which each user has their own."""
+    """The name in place of a study for work that is on none, of which each user has their own."""
     return f"@{user.name}"
 
 

@@ -1,4 +1,4 @@
-"""What a tab shows of long work: how far it is, its result or its error, and buttons to stop and to dismiss it."""
+"""A tab's view of long work: its progress, its result or its error, and buttons to stop and to dismiss it."""
 
 from __future__ import annotations
 

@@ -89,12 +89,12 @@ Key = Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
 
 
 class RequestBody(BaseModel):
-    """What requests for a screen have in common; unknown keys are ignored."""
+    """Base of requests for a screen; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
     shown: Annotated[str, Field(max_length=500)] | None = None
-    """What the page already shows: `shown` of the last response."""
+    """The parts that the page already shows: `shown` of the last response."""
     view: View = "page"
 
 
@@ -144,7 +144,7 @@ class PreviewMessage(BaseModel):
 
     text: Annotated[str, Field(max_length=20_000)]
     typed: bool = True
-    """Whether it is shown as it is typed; else as a model's replies, from Markdown."""
+    """True if it is shown as typed; else as a model's replies, from Markdown."""
 
 
 class SendTelemetry(BaseModel):
@@ -170,7 +170,7 @@ class StreamReply(BaseModel):
     view: View | None = None
     """The form of the next screen in the event `done`. Without it `done` has no screen."""
     shown: Annotated[str, Field(max_length=500)] | None = None
-    """What the page already shows: `shown` of the last response."""
+    """The parts that the page already shows: `shown` of the last response."""
     whose: Whose = None
 
 
@@ -186,7 +186,7 @@ class Endpoint:
     status: int = 200
     """The status of a successful response."""
     upload: bool = False
-    """Whether the body is a file."""
+    """True if the body is a file."""
 
     async def serve(self, request: Request) -> Response:
         """Validate the request and call the handler; status 422 if it is invalid."""
@@ -422,7 +422,7 @@ class ParticipantApi:
 
 
 def _for_host(session: LoadedSession) -> dict[str, Any]:
-    """What an embedded page sends to the page around it, and the origins to which it may."""
+    """Return the messages of an embedded page to the page around it, and the origins that may get them."""
     study, embed = session.study, session.study.file.embed
     if embed is None:
         return {}
@@ -449,7 +449,7 @@ def _no_request(error: ValidationError) -> Response:
 
 
 def _speaks(screen: Screen) -> bool:
-    """Whether the single model of a chat is replying. Several models have a stream each."""
+    """Return True while the single model of a chat is replying. Several models have a stream each."""
     return screen.panel.chat is not None and "" in screen.panel.chat.slots
 
 

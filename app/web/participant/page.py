@@ -104,7 +104,7 @@ def head() -> str:
 
 
 def _loading() -> str:
-    """What the page says before the session's language is known, in each language, for whole.js."""
+    """Return the texts shown before the session's language is known, in each language, for whole.js."""
     texts = {
         tag: {
             "loading": say("Loading…"),

@@ -59,7 +59,7 @@ class RefusedEvent:
 def read_event(
     secrets: Collection[str], headers: Mapping[str, str], body: bytes, now_us: int
 ) -> StatusChange | RefusedEvent:
-    """What a request to the webhook says; `headers` by their names in lower case."""
+    """Read a request to the webhook; `headers` are by their names in lower case."""
     sent, given = headers.get("x-prolific-request-timestamp", ""), headers.get("x-prolific-request-signature", "")
     if len(body) > MOST_BYTES:
         return RefusedEvent(413, "too large")

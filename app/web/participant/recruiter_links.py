@@ -160,7 +160,7 @@ class Links:
 
 
 def refusal(claim: IdentityClaim, recruitment: Recruitment) -> Refusal | None:
-    """Why a study does not accept a link with this claim; None if it does."""
+    """Return the reason why a study does not accept a link with this claim; None if it does."""
     if claim.forged:
         return "invalid_proof"
     if claim.unaccepted:

@@ -99,5 +99,5 @@ class ReminderPage:
 
 
 def _asks(reached: Mapping[Channel, bool]) -> bool:
-    """Whether the page asks for an address; Prolific does not allow to ask its participants for one."""
+    """Return True if the page asks for an address; Prolific does not allow to ask its participants for one."""
     return MAIL in reached and not reached.get(PROLIFIC)

@@ -26,10 +26,9 @@ from storage.registers.participants import MOST_GAP, ParticipantId, Participants
 
 @dataclass(frozen=True, slots=True)
 class ReturnResult:
-    """What was found for a request: the session to continue (`live`), and whether the request has another submission
-    id (`anew`). Without a session to continue: the number of the next attempt, or that the study can be taken only
-    `once`. `before` is the existing session, ended or not; `ended` is one after which another can start in this
-    browser."""
+    """The session found for a request: the one to continue (`live`), and True if the request has another submission id
+    (`anew`). Without a session to continue: the number of the next attempt, or that the study can be taken only `once`.
+    `before` is the existing session, ended or not; `ended` is one after which another can start in this browser."""
 
     live: LoadedSession | None
     attempt: int = 1

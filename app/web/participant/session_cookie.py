@@ -36,7 +36,7 @@ PARTITIONED = b"; Partitioned"
 
 
 def is_embedded(request: Request) -> bool:
-    """Whether an embedded page has sent the request, or says so."""
+    """Return True if an embedded page has sent the request, or says so."""
     return TOKEN_HEADER in request.headers
 
 
@@ -115,7 +115,7 @@ class SessionCookie:
         response.set_cookie(self._test, "1", httponly=True, secure=self.secure, samesite="lax", path=self._path)
 
     def kept_by(self, request: Request) -> bool:
-        """Whether the browser has sent a cookie of Parley's, and so keeps cookies."""
+        """Return True if the browser has sent a cookie of Parley's, and so keeps cookies."""
         return any(name.startswith(self.name) for name in request.cookies)
 
     def _named(self, study: str, framed: bool) -> str:

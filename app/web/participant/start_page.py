@@ -76,7 +76,7 @@ _TEMPLATES = Environment(
 
 
 def _form(body: bytes) -> dict[str, str]:
-    """What the button of a start page sends; all of it may be forged."""
+    """Read the form of a start page; all of it may be forged."""
     sent = parse_qs(body.decode("ascii", "replace"))
     form = {name: sent.get(name, [""])[0] for name in ("ticket", "language", "session", "last", "zone", "early")}
     return form | {"zone": form["zone"] if is_zone(form["zone"]) else ""}
@@ -197,7 +197,7 @@ class StartPage:
         return offer
 
     async def _is_erased(self, claim: IdentityClaim) -> bool:
-        """Whether a link leads back to a person of whom nothing is left."""
+        """Return True if a link leads back to a person whose data are erased."""
         return bool(claim.returns) and await self._service.person(claim.returns) is None
 
     async def start(self, request: Request) -> Response:
@@ -336,7 +336,8 @@ class StartPage:
         return Response(content, media_type="text/calendar", headers=names)
 
     async def _is_closed(self, study: Study, claim: IdentityClaim) -> bool:
-        """Whether nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used up."""
+        """Return True if nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used
+        up."""
         if claim.trial:
             return False
         why = await self._service.closed(study)
@@ -354,8 +355,8 @@ class StartPage:
         return response
 
     async def embedded(self, request: Request) -> bool:
-        """Whether the request is for the page of an embedded study, which has a token in place of the cookie. The
-        pages that the study allows may frame it."""
+        """Return True for the page of an embedded study, which has a token in place of the cookie. The pages that the
+        study allows may frame it."""
         offer = await self._open_studies.get(request.query_params.get(EMBED, ""))
         if offer is None or offer.study.file.embed is None:
             return False

@@ -143,7 +143,7 @@ class TextFilters(NamedTuple):
         return Markup(markdown.line(text, dollars=self.dollars, pictures=self.pictures))  # noqa: S704
 
     def contact(self, text: str) -> Markup:
-        """Whom to contact; a mail address is a link, also if the author did not make it one."""
+        """Render the person to contact; a mail address is a link, also if the author did not make it one."""
         shown = self.line(text)
         return shown if "<a " in shown else self.line(_ADDRESS.sub(r"<\g<0>>", text))
 
@@ -195,7 +195,7 @@ class StudyContext(NamedTuple):
     """The instruction for AI models beside boxes for long texts; empty if there is none."""
     honeypot: bool = False
     embedded: bool = False
-    """Whether the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
+    """True if the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
     own_link: str = ""
     """Of an embedded page before a next wave: the link by which the person comes back, outside the frame."""
 
@@ -255,7 +255,8 @@ class ScreenView:
         self._marks["box"] = digest_of(screen, "box", _refused(screen.panel.chat))[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
-        """Whether a form or a message box has to be rendered that the browser does not show yet; it gets the draft."""
+        """Return True if a form or a message box must be rendered that the browser does not show yet; it gets the
+        draft."""
         asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
         shown_marks = (shown or "").split()
         return any(self._marks[name] not in shown_marks for name in asks)
@@ -269,8 +270,8 @@ class ScreenView:
         faults: Mapping[str, str] | None = None,
         now_us: int = 0,
     ) -> PageUpdate:
-        """What brings the page from `shown` (None for a page just loaded) to this screen: the response of `/api/look`
-        and `/api/act`. Its times are relative to `now_us`, the server's."""
+        """Return the changes from `shown` (None for a page just loaded) to this screen: the response of `/api/look` and
+        `/api/act`. Its times are relative to `now_us`, the server's."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
         say, chat, timing, shown_marks = study.words, panel.chat, screen.timing or Timing(), (shown or "").split()
         updates = {
@@ -316,7 +317,7 @@ def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpda
 
 
 def _document_json(document: DocumentView | None, *, known: bool) -> dict[str, Any] | None:
-    """What document.js needs; without the text if the page has it."""
+    """Return the data for document.js; without the text if the page has it."""
     if document is None:
         return None
     change = document.change and asdict(document.change)

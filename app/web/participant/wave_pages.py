@@ -1,5 +1,5 @@
-"""What a link leads to in a study with waves: the session in progress, the part that is open, the page that says when
-the next one opens, or after the last part its last page."""
+"""Pages of a link in a study with waves: the session in progress, the part that is open, the page that says when the
+next one opens, or after the last part its last page."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class WavePages:
         self._address, self._reminds_by = address, reminds_by
 
     async def arrive(self, found: ReturnResult, claim: IdentityClaim) -> tuple[ReturnResult, NextPart | None]:
-        """What was found for a request, with the session of the wave in progress or of the last one; or the part that
-        can be started now or later."""
+        """Return the result found for a request with the session of the wave in progress or of the last one; or the
+        part that can be started now or later."""
         session = found.live or found.ended or found.before
         person = await self._service.person(stream=session.stream) if session and session.study.waves else None
         if session is None or person is None:
@@ -91,7 +91,7 @@ class WavePages:
         return replace(found, live=found.live and last, ended=found.ended and last), None
 
     async def is_closed(self, part: NextPart) -> bool:
-        """Whether the study is closed also for those who take part already."""
+        """Return True if the study is closed also for those who take part already."""
         operations = await asyncio.to_thread(operations_of, self._database, part.study.name)
         return part.person.origin == Origin.PERSON and operations.closed is not None
 
@@ -104,7 +104,7 @@ class WavePages:
         return self._participants.entry_of_wave(claim.person if same and claim.person else first, stream)
 
     def values(self, part: NextPart) -> Mapping[str, Any]:
-        """What the page between waves shows."""
+        """Return the values for the page between waves."""
         window, zone = part.window, zone_of(part.person.history.zone)
         until_us = window.until_us if window.state == "late" else window.closes_us
         wait_us = (window.opens_us or 0) - self._service.now_us()
@@ -142,7 +142,7 @@ class WavePages:
         return return_path(self._participants, person, below)
 
     async def _is_anew(self, session: LoadedSession, claim: IdentityClaim) -> bool:
-        """Whether the link has another submission than the session of this wave."""
+        """Return True if the link has another submission than the session of this wave."""
         stored = await asyncio.to_thread(self._participants.reveal, session.stream)
         submission = claim.person.submission if claim.person else ""
         return bool(submission) and stored is not None and stored.submission != submission

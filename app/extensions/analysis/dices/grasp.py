@@ -376,7 +376,7 @@ def _further(result: MeasureResult, counts: GroupCounts) -> Mapping[str, float]:
 
 
 def _left_out(axes: Sequence[Axis], results: Sequence[MeasureResult], measure: str) -> str:
-    """Which groups have no estimate, and why; empty for the DSI, because the GAI lists its groups."""
+    """Name the groups without an estimate, and the reasons; empty for the DSI, because the GAI lists its groups."""
     there = {(outcome.axis, outcome.group) for outcome in results if outcome.measure == measure}
     small: list[str] = []
     none: list[str] = []

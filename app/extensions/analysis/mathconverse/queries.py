@@ -50,7 +50,7 @@ BY = {
 
 
 def marks(queries: pd.DataFrame) -> pd.DataFrame:
-    """Which labels each message has: a column of true and false for each, by its short name, and `other`."""
+    """Return each message's labels: a column of true and false for each label, by its short name, and `other`."""
     headers = {**HEADERS, "other": WRITE_IN_HEADER}
     return pd.DataFrame({name: _marked(queries[header]) for name, header in headers.items()})
 
@@ -87,7 +87,7 @@ def query_labels(queries: pd.DataFrame) -> Iterator[Finding]:
 
 
 def conversations(queries: pd.DataFrame) -> Codes:
-    """Which conversation each message is of, as numbers: by its problem and the conversation's first message."""
+    """Number each message's conversation, by its problem and the conversation's first message."""
     first = queries[QUERY].where(queries[BEFORE] == FIRST, queries[BEFORE].str.split(REPLY, n=1).str[0])
     return codes(queries[PROBLEM].fillna("").str.strip() + "\n" + first.str.strip())
 

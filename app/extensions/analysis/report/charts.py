@@ -41,7 +41,7 @@ DASHED: Spec = {"strokeDash": [4, 4], "color": INK}
 
 
 def lacking() -> str:
-    """What readers are told if charts cannot be drawn here, as vl-convert is not installed."""
+    """Return a note for readers if charts cannot be drawn here, as vl-convert is not installed."""
     return "" if find_spec("vl_convert") else f"Figures need a package that is not installed: {install_line('charts')}"
 
 

@@ -49,7 +49,7 @@ class RecordedLook:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """When and why the study was closed, and True if it was opened again."""
+    """The time and the reason of a study's closing, and True if it was opened again."""
 
     at_us: int
     why: str

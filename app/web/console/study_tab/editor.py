@@ -121,7 +121,7 @@ class EditorSection:
         }
 
     def _shown(self, name: str, text: str | None, check: CheckResult | None, *, saved: bool) -> str:
-        """What is wrong with a draft; the files of items that its pools name and that are not there."""
+        """The HTML of a draft's faults, with the missing files of items that its pools name."""
         if text is None or check is None:
             return ""
         there, pools = ItemFiles(self._context.drafts.folder(name)).names(), (pools_in(text) or {}).items()

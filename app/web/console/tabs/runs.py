@@ -103,8 +103,8 @@ def own_annotators(study: Study | None) -> Mapping[str, AnnotatorSpec]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What can be run: its form, and the plan of what is given there: in words, what it takes, and how it is done, as
-    LongWork does it; None if it cannot be done."""
+    """A kind of run: its form, and the planning of the values in it: in words, the cost, and the work for LongWork;
+    None if it cannot be done."""
 
     name: str
     label: str
@@ -370,12 +370,12 @@ class RunsTab:
         return {self._asked: gr.update(visible=False), self._takes: "", self._token: ""}
 
     def _typed(self, user: CurrentUser, token: str, *given: Any) -> dict[Any, Any]:
-        """What it takes is no longer shown once the form says something else. Gradio also sends this later than what
-        a field was left for, and then what is shown is of what stands there."""
+        """Hide the estimate once the form says something else. Gradio also sends this later than the blur of a field,
+        and then the estimate is of the present values."""
         return self._nothing() if token and self._given.get(user.name) != given else {}
 
     def _look(self, user: CurrentUser, study: str, by: Any) -> dict[Any, Any]:
-        """What is under way; once it has ended, what it cost, and the studies that it brought in the picker."""
+        """Show the running work; once it has ended, its cost, and its new studies in the picker."""
         shown = self._view.look(user, study)
         if shown[self._view.timer]["active"]:
             return shown

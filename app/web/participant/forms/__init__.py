@@ -58,14 +58,14 @@ class FieldView:
     limits: tuple[tuple[str, str], ...] = ()
     """HTML attributes for validation in the browser; the server validates again."""
     row: bool = False
-    """Whether the options are few and short enough for one row."""
+    """True if the options are few and short enough for one row."""
     ends: tuple[str, ...] = ()
     """The labels at the left and right end of a slider."""
     matrix: str = ""
     paste: str = ""
     unit: str = ""
     proposed: bool = False
-    """Whether it is a text to be confirmed, so that it is not called optional."""
+    """True if it is a text to be confirmed, so that it is not called optional."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class FieldGroup:
 
     @property
     def columns(self) -> bool:
-        """Whether the options fit into columns, so that their labels are shown once, above the table."""
+        """True if the options fit into columns, so that their labels are shown once, above the table."""
         return self._fit(MOST_COLUMNS, COLUMN_CHARS)
 
     @property
     def row(self) -> bool:
-        """Whether the options fit into a row also on a phone."""
+        """True if the options fit into a row also on a phone."""
         return bool(self.ends) or self._fit(ROW_OPTIONS, ROW_CHARS)
 
     def _fit(self, most: int, chars: int) -> bool:
