@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -68,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("PARLEY_")]:
         del os.environ[name]  # what is set on a developer's machine is not what tests set
     in_memory()
+    get_temp_dir()  # of its sockets, whose paths must be short: a test may set a temporary folder of its own meanwhile
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: Ctrl-C would reach no command
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_network)
