@@ -68,7 +68,7 @@ ENDED: Mapping[str, Ended] = {
 
 
 def is_by_model(event: Event) -> bool:
-    """Whether it is a reply that a model wrote."""
+    """Return True for a reply that a model wrote."""
     return event.kind in ("replied", "opened") and event.data.get("source") != SCRIPTED
 
 
@@ -130,7 +130,7 @@ def is_refusal(event: Event) -> bool:
 
 
 def why_unanswered(event: Event) -> str:
-    """What participants read in place of the reply to a message that was refused."""
+    """Return the text that participants read in place of the reply to a refused message."""
     return TOO_LONG if event.data.get("reason") in LENGTHS else UNANSWERED
 
 
@@ -223,7 +223,7 @@ def chosen_text(location: Location, texts: Texts) -> str:
 
 
 def chosen(location: Location, one: T | PickByFactor[T]) -> T:
-    """What is the same for all, or what is meant for the condition. Validation ensures that there is one."""
+    """Return the value for all, or that of the condition. Validation ensures that there is one."""
     return one.pick[str(location.look_up(one.by))] if isinstance(one, PickByFactor) else one
 
 
@@ -242,7 +242,7 @@ def count(events: Sequence[Event], kind: str) -> int:
 
 
 def sent_messages(events: Sequence[Event]) -> int:
-    """How many messages were sent; one that was given back does not count."""
+    """Count the messages sent, without those given back."""
     return count(events, "said") - len(returned_messages(events))
 
 
@@ -305,7 +305,7 @@ def unsent_pictures(events: Sequence[Event], returned: frozenset[int]) -> tuple[
 
 
 def attachments(limits: AttachLimits, pictures: Sequence[Data]) -> Attachments:
-    """What the page has for them: these are attached."""
+    """Return the page's data for attaching, where these pictures are attached."""
     left, most_bytes = max(0, limits.per_message - len(pictures)), round(limits.max_mb * 1e6)
     return Attachments(shown_pictures({"pictures": pictures}), left, most_bytes, limits.max_side_px)
 
@@ -315,7 +315,7 @@ def attach_offers(limits: AttachLimits, pictures: Sequence[Data]) -> tuple[str, 
 
 
 def attached(pictures: Sequence[Data], events: Sequence[Event], action: Action) -> Facts:
-    """What becomes of a picture that is attached or removed; raises Refused. Values from a page are no NewPicture."""
+    """Return the facts of attaching or removing a picture; raises Refused. Values from a page are no NewPicture."""
     given = action.data.get("picture")
     known = [one["sha256"] for one in pictures]
     if action.kind == "detach":

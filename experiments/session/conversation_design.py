@@ -86,7 +86,7 @@ Counts = Annotated[Annotated[Count, Tag("one")] | Annotated[CountByFactor, Tag("
 
 
 class Ending(StrictModel):
-    """When a conversation ends by itself. Participants are told, and go on with the button."""
+    """The conditions on which a conversation ends by itself. Participants are told, and go on with the button."""
 
     after: Counts | None = None
     """The number of the participant's messages after whose reply it ends; by factor as `delay_s`."""
@@ -96,7 +96,7 @@ class Ending(StrictModel):
     pattern: Pattern | None = None
     """A regular expression: it ends with the first reply in which this is found within 0.05 s."""
     text: str = OVER
-    """What participants are told."""
+    """The text that participants read then."""
 
     @model_validator(mode="after")
     def _ends_somehow(self) -> Self:
@@ -126,11 +126,11 @@ class Suggestions(StrictModel):
     texts: Annotated[tuple[str, ...], About(min_length=1, max_length=8)]
     """The messages, a button each."""
     send: bool = False
-    """Whether a button sends its message at once. It fills the message box by default."""
+    """True if a button sends its message at once. It fills the message box by default."""
 
 
 class MessageLimits(NamedTuple):
-    """How many messages a participant sends, and of how many characters."""
+    """The limits of the number and of the length of a participant's messages."""
 
     least: int
     most: int
@@ -154,7 +154,7 @@ class ConversationDesign(Step):
     """Fixed replies by turn, such as `{3: I cannot help with that.}`; no model is called. Where one is empty the model
     replies."""
     ends: Ending | None = None
-    """When the conversation ends by itself. Never by default."""
+    """The conditions on which the conversation ends by itself. Never by default."""
     system_additions: tuple[SystemAddition, ...] | None = None
     """Texts that are added to the models' system prompts in some turns."""
     suggestions: Suggestions | None = None
@@ -182,7 +182,7 @@ class ConversationDesign(Step):
         return any("ended_by" in event.data for event in location.facts)
 
     def shown(self, location: Location) -> dict[str, Any]:
-        """What a conversation's view has of its design."""
+        """Return the design's part of a conversation's view."""
         sends = bool(self.suggestions and self.suggestions.send)
         over = location.fill(self.ends.text) if self.ends and self.is_over(location) else ""
         design = {"suggestions": self.suggested(location), "sends_suggestion": sends, "over": over}
@@ -192,15 +192,15 @@ class ConversationDesign(Step):
         return tuple(map(location.fill, self.suggestions.texts)) if self.suggestions else ()
 
     def added_texts(self, location: Location) -> dict[str, str]:
-        """What is added to the system prompt now, by the turns of each text."""
+        """Return the present additions to the system prompt, by the turns of each text."""
         turn = sent_messages(location.facts)
         ends = ((one, turn if one.to_turn is None else one.to_turn) for one in self.system_additions or ())
         now = (one for one, last in ends if one.from_turn <= turn <= last)
         return {one.turns: text for one in now if (text := chosen_text(location, one.text))}
 
     def additions(self, location: Location) -> list[str]:
-        """What the system prompts have in addition now: the memory to the letter, and `system_additions`, in which the
-        study's pictures are their alternative texts."""
+        """Return the present additions to the system prompts: the memory to the letter, and `system_additions`, in
+        which the study's pictures are their alternative texts."""
         added = self.added_texts(location).values()
         return [self._memory(location)[1], *map(location.study.described, added)]
 
@@ -208,7 +208,7 @@ class ConversationDesign(Step):
         return memory_of(location) if location.study.file.memory else (0, "")
 
     def reply_data(self, location: Location, slot: str = "") -> Data:
-        """What the design asks of the pending reply, for its task; nothing where it has no such key."""
+        """Return the data for the task of the pending reply that follow from the design, without empty ones."""
         said = [event for event in location.facts if event.kind == "said"]
         turn, since_us = sent_messages(location.facts), said[-1].at_us if said else shown_us(location)
         scripted = (self.scripted or {}).get(turn)
@@ -239,7 +239,7 @@ class ConversationDesign(Step):
         return approval(location.facts, tools, slot) if tools else None
 
     def decided(self, location: Location, action: Action, slots: Sequence[str] = ("",)) -> tuple[Fact, ...]:
-        """What the participant decided on a call; raises Refused."""
+        """Return the facts of the participant's decision on a call; raises Refused."""
         _, tools = self.tool_set(location)
         assert tools is not None  # noqa: S101  (it is offered)
         return decided(location.facts, tools, action, slots)
@@ -254,13 +254,13 @@ class ConversationDesign(Step):
         return (task,) if task else ()
 
     def offered_tools(self, location: Location, slot: str = "") -> Data:
-        """What the task of a reply has of its tools; nothing without."""
+        """Return the data on its tools for the task of a reply; empty without tools."""
         name, tools = self.tool_set(location)
         return {"tools": name, "calls_left": tools.max_calls - calls_made(location.facts, slot)} if tools else {}
 
     def receives(self, location: Location, reply: Data) -> Data:
-        """What is recorded of a reply: with `ended_by` where it ends the conversation, `pattern_missing`
-        where that is not known."""
+        """Return the data of a reply to record: with `ended_by` where it ends the conversation, `pattern_missing` where
+        that is not known."""
         data = {name: value for name, value in reply.items() if name != "marked"}
         if self.ends is None:
             return data

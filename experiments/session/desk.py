@@ -98,7 +98,7 @@ def is_ended_by_researcher(event: Event) -> bool:
 
 
 def help_view(study: Study, state: State) -> HelpView | None:
-    """What the participant asked and was answered; None if the study has no help, or nobody asked or can ask."""
+    """Return the participant's questions and the answers; None if the study has no help, or nobody asked or can ask."""
     said = [event for event in state.facts.get("", ()) if event.kind in (ASKED, HELPED)]
     can_ask = not state.outcome or goes_on(study, state)
     if study.file.help is None or not (can_ask or said):

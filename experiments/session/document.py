@@ -37,7 +37,7 @@ Mark = TypeVar("Mark")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """What a change removes at a place of a text, and adds there."""
+    """A change at a place of a text: the part that it removes, and the part that it adds."""
 
     start: int
     removed: str
@@ -63,7 +63,8 @@ class Splice:
         return text[: self.start] + self.added + text[self.end :]
 
     def meets(self, other: Splice) -> bool:
-        """Whether two changes of one text are about the same place; what is inserted at the edge of another is not."""
+        """Return True if two changes of one text are about the same place; an insertion at the edge of another is
+        not."""
         return self.start < other.end and other.start < self.end
 
     def after(self, other: Splice) -> Splice:
@@ -196,7 +197,7 @@ def splice(old: str, new: str) -> Splice:
 
 
 def _places(change: Splice, base: str) -> Iterator[Splice]:
-    """What is inserted, at each place where it makes the same text, from the last to the first."""
+    """Yield an insertion at each place where it makes the same text, from the last to the first."""
     yield change
     while change.added and not change.removed and change.start and base[change.start - 1] == change.added[-1]:
         change = replace(change, start=change.start - 1, added=change.added[-1] + change.added[:-1])
@@ -222,7 +223,7 @@ def rebased(base: str, change: Splice, since: Sequence[Splice]) -> Splice:
 
 
 def word_count(text: str) -> int:
-    """How many words a text has; signs that stand alone, as those of Markdown, are none."""
+    """Count the words of a text; signs that stand alone, as those of Markdown, are none."""
     return sum(any(map(str.isalnum, word)) for word in text.split())
 
 
@@ -231,7 +232,7 @@ def _applied(text: str, changes: Iterable[Splice]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Count the characters that two texts have in common at their beginning."""
     differs = (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
     return next(differs, min(len(one), len(other)))
 
@@ -266,8 +267,8 @@ def _parts(change: Splice) -> list[Part | None]:
 
 
 def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | None]]:
-    """What is left of a change after later ones: where its place begins, and for each character there what it is in the
-    place of (see `_parts`); `THEIRS` for what others wrote, None for what was there before."""
+    """Follow a change through later ones: return where its place begins, and for each character there what it is in the
+    place of (see `_parts`); `THEIRS` for the text of others, None for the text from before."""
     start, left = change.start, _parts(change)
     for later in since:
         if later.end <= start:
@@ -281,7 +282,7 @@ def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | Non
 
 
 def _rest(change: Splice, since: Iterable[Splice], text: str) -> tuple[Splice, Back]:
-    """What takes back what is left of a change after later ones that made a text, and its characters. Words in which
+    """Return the change that takes back the rest of a change after later ones, and its characters. Words in which
     others have written stay whole."""
     start, left = _left(change, since)
     end = start + len(left)

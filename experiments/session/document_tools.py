@@ -1,4 +1,4 @@
-"""What a model can do with a document: the tools `read` and `replace`, as the engine carries them out. Pure.
+"""Tools of a model for a document, `read` and `replace`, as the engine carries them out. Pure.
 
 A call is decided on the newest text when its result is written, and an error says what the model can do next.
 """
@@ -40,7 +40,7 @@ LABELS = {READ: lazy("Read the document"), REPLACE: lazy("Change the document")}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model reads, and the change if there is one; `failed` says why there is none: `invalid`, `not_found`,
+    """The text for the model, and the change if there is one; `failed` says why there is none: `invalid`, `not_found`,
     `found_twice`, `version_conflict` or `too_long`."""
 
     text: str

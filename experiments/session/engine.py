@@ -266,7 +266,7 @@ def _refuse_erased(state: State) -> None:
 
 
 def _reminding(state: State, action: Action) -> tuple[Fact, ...]:
-    """What is written about reminders changes no screen, and is accepted after the end of a session."""
+    """Accept facts about reminders: they change no screen, and may come after the end of a session."""
     _refuse_erased(state)
     asked = action.kind in ("subscribed", "unsubscribed")
     return (Fact(action.kind, action.data, by="participant" if asked else None),)
@@ -379,7 +379,7 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _answered(study: Study, location: Location, task: PendingTask, action: Action) -> tuple[Fact, ...]:
-    """What became of a reply that was owed."""
+    """Return the facts of the end of a pending reply."""
     by_clock = stopped_by_clock(location.facts)
     data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":

@@ -1,4 +1,4 @@
-"""Whether a reply is what its condition wants, by the rules of the study's `fidelity`.
+"""Check a reply by the rules of the study's `fidelity`, which say what its condition wants.
 
     fidelity_checked {rule, check, of, turn, slot, condition, model, version, shown, kept, value}
     withheld {...}        as `replied`: a reply that broke a rule and was not shown
@@ -67,12 +67,12 @@ def rules_for(reply: Reply) -> tuple[FidelityRule, ...]:
 
 
 def may_withhold(location: Location, model: str, slot: str) -> bool:
-    """Whether the next reply at a location may not be shown while it is written."""
+    """Return True if the next reply at a location may have to stay hidden while it is written."""
     return any(rule.withholds for rule in rules_for(reply_of(location, {"model": model, "slot": slot})))
 
 
 def decided(reply: Reply, data: Data, of: int, judged: Mapping[str, Data]) -> tuple[str, tuple[Fact, ...]]:
-    """Whether a reply, which becomes the event `of`, is replied or withheld; and the facts that follow it.
+    """Decide if a reply, which becomes the event `of`, is replied or withheld; return the facts that follow it too.
 
     `judged` are the findings of judges by rule; a rule that waited for its judge and got none has no verdict.
     """
@@ -129,7 +129,7 @@ def judges(rule: FidelityRule) -> bool:
 
 
 def _withheld(reply: Reply) -> int:
-    """How many replies were withheld since the message, or since it was asked for again."""
+    """Count the replies withheld since the message, or since it was asked for again."""
     own = [fact for fact in reply.location.facts if fact.kind == "said" or fact.data.get("slot", "") == reply.slot]
     since = max((number for number, fact in enumerate(own) if fact.kind in ("said", "retried")), default=0)
     return sum(fact.kind == WITHHELD for fact in own[since:])

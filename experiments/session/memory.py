@@ -1,4 +1,4 @@
-"""What models remember of a person's earlier waves: what goes into their prompts, and where it comes from.
+"""Memory of models of a person's earlier waves: the part in their prompts, and its origin.
 
     recalled {kind, talks, facts, confirmed}     of what a model makes a memory, as `history_of` has it
     remembered {kind, text, sha256, from, cut}   what prompts hold from here on, to the letter; empty if there is
@@ -45,8 +45,8 @@ def kind_of_memory(study: Study, state: State) -> MemoryKind:
 
 
 def history_of(states: Sequence[State], before: Data | None = None, until: float = inf) -> dict[str, Any]:
-    """What is known of a person's sessions, in their order, up to an event: the `facts` that were confirmed last, in
-    which wave (`confirmed`), and since then the `talks`, each with its wave and its messages (`said`)."""
+    """Collect the history of a person's sessions, in their order, up to an event: the `facts` that were confirmed last,
+    in which wave (`confirmed`), and since then the `talks`, each with its wave and its messages (`said`)."""
     known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts", "confirmed")}
     for state in states:
         wave, since = str(state.enrolled.get("wave", "")), 0
@@ -125,7 +125,7 @@ def making(location: Location, prompt: str, history: Data) -> PendingTask:
 
 
 def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
-    """What follows when a session gets to know the person's history."""
+    """Return the facts of a session that learns the person's history."""
     kind, talks = kind_of_memory(location.study, location.state), history["talks"]
     source = Fact(RECALLED, {"kind": kind, **history})
     if kind == "facts":
@@ -137,7 +137,8 @@ def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
 
 
 def makes(location: Location, data: Data, *, failed: bool) -> tuple[Fact, ...]:
-    """What follows from the reply of the model that makes a memory, or from its failure: no memory is invented."""
+    """Return the facts that follow the reply of the model that makes a memory, or its failure: no memory is
+    invented."""
     most, how = spec_of(location).max_chars, {name: data[name] for name in OF_CALL if name in data}
     if failed:
         how["failed"] = "time_limit" if data["reason"] == "stopped" else data["reason"]

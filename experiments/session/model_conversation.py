@@ -68,14 +68,14 @@ PENDING = ("opens", "said", "retried")
 
 
 class OnFailure(StrictModel):
-    """What happens when the model gives no reply after all automatic retries. If the message is the reason (a content
-    filter, a refusal, a conversation that is too long for the model), participants can change it and send it again,
-    and it does not count as one of their messages. Otherwise they can ask again."""
+    """The action when the model gives no reply after all automatic retries. If the message is the reason (a content
+    filter, a refusal, a conversation that is too long for the model), participants can change it and send it again, and
+    it does not count as one of their messages. Otherwise they can ask again."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
-    """What happens when the tries of `after_retries` fail as well. `retry`: participants can go on trying, or leave
-    the screen, whatever `min_messages` is. `skip`: they can also skip the problem. `stop`: the session ends, with
-    the code below; not if the message is the reason."""
+    """The action when the tries of `after_retries` fail as well. `retry`: participants can go on trying, or leave the
+    screen, whatever `min_messages` is. `skip`: they can also skip the problem. `stop`: the session ends, with the code
+    below; not if the message is the reason."""
     after_retries: Annotated[int, About(ge=0, le=20)] = RETRIES
     """The number of tries by the participant, after a first failure, before `action` applies."""
     text: str = NO_REPLY
@@ -103,18 +103,17 @@ class ModelConversation(ConversationDesign):
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
-    """Whether the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
+    """True if the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
     attach: Attach | None = None
-    """What participants can attach to their messages: `[image]`. Nothing by default; or by factor, `{by: pictures,
-    pick: {yes: [image], no: []}}`. The models must say `sees: [image]`."""
+    """Files that participants can attach to messages: `[image]`. Nothing by default; or by factor,
+    `{by: pictures, pick: {yes: [image], no: []}}`. The models must say `sees: [image]`."""
     attach_limits: AttachLimits | None = None
-    """How many pictures can be attached, and how large they are. Three a message by default, of 10 MB, which are made
+    """The limits of the number and of the size of pictures. Three a message by default, of 10 MB, which are made
     smaller to 1568 pixels."""
     on_failure: OnFailure = OnFailure()
-    """What happens when the model gives no reply."""
+    """The action when the model gives no reply."""
     paste: Paste | None = None
-    """What happens when participants paste into the message box: `allow`, `log` or `block`. The study's `paste` by
-    default."""
+    """The effect of pasting into the message box: `allow`, `log` or `block`. The study's `paste` by default."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
@@ -184,7 +183,7 @@ class ModelConversation(ConversationDesign):
         )
 
     def _attaches(self, location: Location) -> bool:
-        """Whether pictures can be attached to messages here."""
+        """Return True if pictures can be attached to messages here."""
         return self.attach is not None and "image" in chosen(location, self.attach)
 
     @property

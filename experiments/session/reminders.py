@@ -1,4 +1,4 @@
-"""Which reminder a person is sent next, and when: a function of the study, the person's waves and events, and the time.
+"""The next reminder of a person, and its time: a function of the study, the person's waves and events, and the time.
 
     subscribed {channel}                                      the person gave an address for reminders
     unsubscribed {}                                           and wants none any more, by any channel
@@ -64,7 +64,7 @@ class _Attempt:
 
     @property
     def retry_us(self) -> int | None:
-        """When a further attempt may be made of one that certainly failed; None if it may not."""
+        """The time for a further attempt at one that certainly failed; None if there may be none."""
         number = int(self.event.data["attempt"])
         if self.failed is None or not self.failed.data["again"] or number > len(RETRY_AFTER_S):
             return None

@@ -70,7 +70,7 @@ class ScreenVisitRecord(TelemetryRecord):
     seen: Count
     """The number of the last event that had changed the screen."""
     shown_ms: Ms
-    """How long it was shown."""
+    """The time for which it was shown."""
     visible_ms: Ms
     """For how much of that time the page was visible and had the focus."""
     reading_ms: Ms
@@ -78,11 +78,11 @@ class ScreenVisitRecord(TelemetryRecord):
     typing_ms: Ms
     """The sum of the gaps between two key presses, of those under 2 seconds."""
     first_key_ms: Ms | None = None
-    """When the first key was pressed in a box; None if none was."""
+    """The time until the first key was pressed in a box; None if none was."""
     keys: Annotated[dict[Name, Count], Field(max_length=100)] = {}
-    """How many keys were pressed, by box of free text."""
+    """The number of keys pressed, by box of free text."""
     choices: Count = 0
-    """How often an option was chosen, a box ticked or a handle moved."""
+    """The number of options chosen, boxes ticked and handles moved."""
 
     @property
     def boxes(self) -> tuple[str, ...]:

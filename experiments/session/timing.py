@@ -259,7 +259,7 @@ def seconds_shown(location: Location) -> float | None:
 
 
 def by_path(records: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """What pages reported, by the step's path."""
+    """Group the reports of pages by the step's path."""
     found: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         found.setdefault(record["path"], []).append({**record["data"], "kind": record["kind"]})

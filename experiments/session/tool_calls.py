@@ -60,7 +60,7 @@ class ToolCallState:
 
     @property
     def why(self) -> str:
-        """What the participant said to their last decision."""
+        """The participant's reason for their last decision."""
         decisions = [event for event in self.events if event.kind in (ALLOWED, DENIED)]
         return str(decisions[-1].data.get("why", "")) if decisions else ""
 
@@ -71,11 +71,11 @@ class ToolCallState:
 
     @property
     def made(self) -> bool:
-        """Whether it reached its tool."""
+        """True if it reached its tool."""
         return self.end is not None and self.end.kind == RETURNED and self.end.data.get("failed", "error") == "error"
 
     def waits(self, tools: ToolSet) -> bool:
-        """Whether the participant must allow it before it is made."""
+        """Return True if the participant must allow it before it is made."""
         if self.end or self.last == ALLOWED or self.last == CALLING:
             return False
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
@@ -113,7 +113,7 @@ class ToolCallState:
 
     @property
     def result(self) -> str:
-        """What the model reads of its end."""
+        """The text about its end that the model reads."""
         match self.end:
             case Event(kind="returned", data=data):
                 return ALLOWED_WITH.format(text=data["text"], why=self.why) if self.why else str(data["text"])
@@ -130,12 +130,12 @@ def _in_order(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """What a model asked for at once."""
+    """The calls that a model asked for at once."""
 
     called: Event
     calls: tuple[ToolCallState, ...]
     over: bool = False
-    """Whether the reply that it was for has ended since, or was asked for again."""
+    """True if the reply that it was for has ended since, or was asked for again."""
 
     @property
     def open_call(self) -> ToolCallState | None:
@@ -190,12 +190,12 @@ def open_round(events: Sequence[Event], slot: str = "") -> ToolRound | None:
 
 
 def calls_made(events: Sequence[Event], slot: str = "") -> int:
-    """How many calls the pending reply has had."""
+    """Count the calls of the pending reply."""
     return sum(len(one.calls) for one in pending_rounds(events, slot))
 
 
 def in_call(events: Sequence[Event], slot: str = "") -> bool:
-    """Whether a call is being made, or was when the server stopped."""
+    """True while a call is being made, or if one was when the server stopped."""
     found = open_round(events, slot)
     return bool(found and found.open_call and found.open_call.last == CALLING)
 
@@ -208,7 +208,7 @@ def awaited_approval(events: Sequence[Event], tools: ToolSet, slot: str = "") ->
 
 
 def approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> Approval | None:
-    """What the participant has to decide now, as they see it."""
+    """Return the decision that waits for the participant, as they see it."""
     awaited = awaited_approval(events, tools, slot)
     if awaited is None:
         return None
@@ -235,7 +235,7 @@ def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slo
 
 
 def decided(events: Sequence[Event], tools: ToolSet, action: Action, slots: Sequence[str] = ("",)) -> tuple[Fact, ...]:
-    """What the participant decided on a call that waits for it; raises Refused."""
+    """Return the facts of the participant's decision on a call that waits for it; raises Refused."""
     for slot in slots:
         awaited = awaited_approval(events, tools, slot)
         if awaited is not None and action.data.get("call") == _named(awaited[1], slot):
@@ -253,7 +253,7 @@ def _decision(tool_round: ToolRound, call: ToolCallState, action: Action, slot: 
 
 
 def called_facts(data: Data, seq: int) -> tuple[Fact, ...]:
-    """What a model asks for, as the event `seq`; a call that cannot be made ends at once."""
+    """Return the facts of a model's calls, as the event `seq`; a call that cannot be made ends at once."""
     slot = {"slot": data["slot"]} if "slot" in data else {}
     ends = (
         Fact(RETURNED, {"round": seq, "call": call["id"], **slot, "text": call["invalid"], "failed": "invalid"})

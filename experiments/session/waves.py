@@ -1,4 +1,4 @@
-"""Where a person is in the waves of a study: when each opens and closes, and what became of it.
+"""A person's place in the waves of a study: when each opens and closes, and how it ended.
 
 A wave is a session of its own. All here is a function of the study, the sessions of the person and the time. Waves come
 in their order: one is open only when those before it are done or missed. A wave is missed if its session was not
@@ -65,7 +65,7 @@ class WaveWindow:
     until_us: int | None = None
     round: int = 1
     over_us: int | None = None
-    """When a done or missed wave was over."""
+    """The end of a done or missed wave."""
 
 
 def wave_schedule(study: Study, history: WaveHistory, now_us: int) -> tuple[WaveWindow, ...]:
@@ -117,7 +117,7 @@ def _window(
 
 
 def _closing(wave: Wave, opens_us: int, zone: ZoneInfo) -> tuple[int | None, int | None]:
-    """When a wave closes, without and with the grace."""
+    """Return the end of a wave, without and with the grace."""
     closes_us = later_us(opens_us, wave.open_for, zone) if wave.open_for else None
     return closes_us, None if closes_us is None else later_us(closes_us, wave.grace, zone)
 
@@ -132,7 +132,7 @@ def _opens_us(wave: Wave, earlier: Sequence[WaveWindow], visits: Mapping[str, Wa
 
 
 def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: State | None = None) -> dict[str, Any]:
-    """What the event `enrolled` says of a wave; `state` is that of the person's first session, if this is a later
+    """Return the wave's part of the event `enrolled`; `state` is that of the person's first session, if this is a later
     one."""
     factors = {name: value for name, value in state.factors.items() if name in study.factors} if state else None
     known: dict[str, Any] = {"zone": zone or None, "until_us": window.until_us, "late": window.state == "late" or None}
@@ -141,7 +141,7 @@ def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: S
 
 
 def goes_on(study: Study, state: State) -> bool:
-    """Whether a wave follows for the person of an ended session."""
+    """Return True if a wave follows for the person of an ended session."""
     wave = wave_of(study, state)
     if wave is None or wave.id == study.waves[-1].id or state.outcome in FINAL:
         return False

@@ -25,7 +25,7 @@ class AnswerStep(AnsweringStep):
     )
     """The instructions above the problem, in Markdown. (ChatBench's.)"""
     copying: bool = True
-    """Whether participants can select and copy the problem's text."""
+    """True if participants can select and copy the problem's text."""
     advice: str = ""
     """The column or tag of a problem that holds a recommendation: an option's key or text, or a number. It is shown
     below the problem and recorded with the answer."""

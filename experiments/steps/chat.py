@@ -29,9 +29,9 @@ class ChatStep(ModelConversation, AnsweringStep):
     model: str = "{{model}}"
     """The model that replies: one of the study's models, usually given by a factor or a loop's variable."""
     answer: bool = False
-    """Whether the problem must be answered next to the chat to continue."""
+    """True if the problem must be answered next to the chat to continue."""
     copying: bool = True
-    """Whether participants can select and copy the problem's text."""
+    """True if participants can select and copy the problem's text."""
 
     def replies(self, location: Location) -> str:
         return location.fill(self.model)

@@ -52,15 +52,15 @@ class CheckStep(OptionsStep):
     questions: tuple[AnyField, ...] = ()
     """The questions, in order. The key `type` of each names its kind."""
     ask_problem: bool = False
-    """Whether to ask the problem in scope instead of `questions`. Its known answer is the correct one."""
+    """Ask the problem in scope instead of `questions`. Its known answer is the correct one."""
     correct_answers: dict[str, Wanted] = {}
     """The answers that pass, by the question's name: an answer, a list of accepted answers, or a range of numbers;
     for `multiple_choice`, exactly these options. Any answer passes to a question not named here."""
     attempts: Annotated[int, About(ge=1, le=10)] = 1
     """The number of tries. 2 for comprehension by default."""
     policy: Literal["record", "warn", "screen_out"] = "screen_out"
-    """What happens when a participant does not pass: it is only recorded; a warning is shown; or the session ends
-    as `screened_out` (`failed_attention` for attention checks). `record` for attention checks by default."""
+    """The action when a participant does not pass: it is only recorded; a warning is shown; or the session ends as
+    `screened_out` (`failed_attention` for attention checks). `record` for attention checks by default."""
     after_failures: Annotated[int, About(ge=1, le=100)] = 1
     """For attention checks: the policy applies from this number of failed attention checks in the session."""
     warning: str = "Some of your recent answers were not as expected. Please read each question carefully from now on."
@@ -201,7 +201,7 @@ class CheckStep(OptionsStep):
         return self.kind != "attention" or failures >= self.after_failures
 
     def _ends_here(self, location: Location) -> bool:
-        """Whether the session ends because of the answers here; later events never change that."""
+        """Return True if the session ends because of the answers here; later events never change that."""
         given = next((event for event in location.facts if event.kind == "submitted"), None)
         if self.policy != "screen_out" or given is None or given.data["passed"]:
             return False

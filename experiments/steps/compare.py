@@ -103,14 +103,13 @@ class CompareStep(ConversationDesign, OptionsStep):
     best: str = "Very good"
     """The label of the slider's right end, which is 100."""
     problem_in_prompt: bool = False
-    """Whether the models' system prompts contain the problem."""
+    """True if the models' system prompts contain the problem."""
     no_reply_text: str = "No reply could be generated. Your message is saved."
     """The text in the column of a model that gave no reply."""
     copying: bool = True
-    """Whether participants can select and copy the problem's text."""
+    """True if participants can select and copy the problem's text."""
     paste: Paste | None = None
-    """What happens when participants paste into the message box: `allow`, `log` or `block`. The study's `paste` by
-    default."""
+    """The effect of pasting into the message box: `allow`, `log` or `block`. The study's `paste` by default."""
     button: str = "End this conversation"
     """The label of the button that ends the conversation."""
 
@@ -222,7 +221,7 @@ class CompareStep(ConversationDesign, OptionsStep):
         return tuple(replies)
 
     def _used(self, location: Location, comparison: reading.Replies, slot: str) -> tuple[ChatMessage, ...]:
-        """What a column's model wrote before it used tools, and the tools."""
+        """Return the messages of a column's model before it used tools, and the tools."""
         _, tools = self.tool_set(location)
         asked = comparison.said.seq if isinstance(comparison, ComparisonRound) else 0
         found = tool_rounds(location.facts, slot) if tools else ()
@@ -372,10 +371,10 @@ class CompareStep(ConversationDesign, OptionsStep):
 
 
 def _sent(rounds: Sequence[ComparisonRound]) -> int:
-    """How many messages were sent; one that was given back does not count."""
+    """Count the messages sent, without those given back."""
     return sum(not one.returned for one in rounds)
 
 
 def _given_up(location: Location) -> bool:
-    """Whether a model gave no reply again after the participant's tries."""
+    """Return True if a model gave no reply again after the participant's tries."""
     return failures_in_a_row(location.facts) > RETRIES

@@ -28,7 +28,7 @@ class ConfidenceStep(OptionsStep):
     text: str = "Please read the following question carefully."
     """The line above the problem. (ChatBench's.)"""
     copying: bool = True
-    """Whether participants can select and copy the problem's text."""
+    """True if participants can select and copy the problem's text."""
     points: bool = False
     """Ask for a whole number from 0 to 100 instead, recorded as `confidence_points`."""
     button: str = "Continue"

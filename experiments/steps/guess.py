@@ -53,7 +53,7 @@ class GuessStep(Step):
     unsure_label: str = "I do not know"
     """The label of the last option, recorded as `unsure`."""
     ask_confidence: bool = False
-    """Whether to ask as well how sure participants are of the guess. The answer is recorded as `sure`."""
+    """Ask as well how sure participants are of the guess. The answer is recorded as `sure`."""
     confidence_text: str = "How sure are you?"
     """The text of that question."""
     confidence_points: Annotated[Options, About(min_length=2)] = POINTS

@@ -24,7 +24,7 @@ class LabelTurnsStep(Step):
     )
     """The instructions above the conversation, in Markdown."""
     show_problem: bool = False
-    """Whether the problem's text, such as the theorem discussed, can be expanded above the conversation."""
+    """True if the problem's text, such as the theorem discussed, can be expanded above the conversation."""
     user_label: str = "Person"
     """The label that raters see for the person who wrote."""
     assistant_label: str = "AI assistant"

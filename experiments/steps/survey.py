@@ -22,7 +22,7 @@ PERSON, CALLED = "Person", "AI assistant"
 
 
 def _form_of_question(raw: Any) -> str:
-    """Whether a question is written out or names an instrument, so that errors are about that form alone."""
+    """Tell a question that is written out from the name of an instrument, so that errors are about that form alone."""
     named = isinstance(raw, InstrumentUse) or (isinstance(raw, Mapping) and "instrument" in raw and "type" not in raw)
     return "an instrument" if named else "a question"
 
@@ -53,9 +53,9 @@ class SurveyStep(Step):
     """The questions, in order. The key `type` of each names its kind. `- instrument: NAME` stands for all items of an
     instrument."""
     show_problem: bool = False
-    """Whether the problem in scope is shown above the questions."""
+    """True if the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None
-    """Whether the finished conversation in scope is shown above the questions."""
+    """True if the finished conversation in scope is shown above the questions."""
     options: Order = "listed"
     """The order of the options of single and multiple choices. `listed`, `shuffled`: for each participant and question
     another random order, or `shuffled_once`: for each participant one random order of places."""

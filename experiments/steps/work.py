@@ -60,7 +60,7 @@ class WorkStep(ModelConversation):
     label: str = "Your text"
     """The label of the document."""
     format: Literal["plain", "markdown"] = "plain"
-    """What the document is. Of `markdown` participants have a preview."""
+    """The format of the document. Of `markdown` participants have a preview."""
     initial: str = ""
     """The text that it begins with, such as `{{problem.text}}`. Empty by default."""
     max_document_chars: Annotated[int, About(ge=1, le=20_000)] = 10_000

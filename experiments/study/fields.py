@@ -44,7 +44,7 @@ class Invalid(ValueError):
 
 
 class Field(StrictModel):
-    """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
+    """Base of all fields: a name for the data, a text for the person, and True if an answer is required."""
 
     name: Name
     """The name of the answer in the log and in exports."""
@@ -53,7 +53,7 @@ class Field(StrictModel):
     help: str = ""
     """A smaller line below the question."""
     required: bool = True
-    """Whether participants must answer before they can leave the screen."""
+    """True if participants must answer before they can leave the screen."""
 
     def read(self, value: Any) -> Any:
         """The value to store, or None if there is no answer; raises Invalid."""
@@ -83,7 +83,7 @@ class TextField(Field):
     max_chars: int
     """The maximum length of the text, in characters."""
     paste: Paste | None = None
-    """What happens when participants paste into the box: `allow`, `log` or `block`. The study's `paste` by default."""
+    """The effect of pasting into the box: `allow`, `log` or `block`. The study's `paste` by default."""
 
     def accept(self, value: Any) -> str:
         return read_text(value, self.max_chars, required=self.required)
@@ -257,7 +257,7 @@ class Number(Field):
     maximum: float | None = None
     """The largest number accepted."""
     integer: bool = True
-    """Whether only whole numbers are accepted."""
+    """True if only whole numbers are accepted."""
     unit: str = ""
     """The unit, shown behind the box."""
 

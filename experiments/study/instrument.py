@@ -29,7 +29,7 @@ class Points(StrictModel):
     maximum: int
     """The number of the highest point."""
     labels: dict[int, str] = {}
-    """What participants read at a point, by its number: all of them, or only both ends."""
+    """The texts of points that participants read, by number: all of them, or only both ends."""
     shown: Literal["points", "line"] = "points"
     """`points`: one button for each number. `line`: a slider, whose ends have the labels of both ends."""
     step: Annotated[int, About(ge=1)] = 1
@@ -65,7 +65,7 @@ class Item(StrictModel):
     text: str
     """The question, exactly as published."""
     reverse: bool = False
-    """Whether it is scored in reverse: minimum + maximum − answer."""
+    """True if it is scored in reverse: minimum + maximum − answer."""
     scale: Points | None = None
     """The scale of this item, if it differs from that of the instrument."""
 
@@ -76,17 +76,17 @@ class Score(StrictModel):
     name: Slug
     """Its name in the data and in the report."""
     title: str = ""
-    """What it measures, in a few words."""
+    """The subject that it measures, in a few words."""
     items: tuple[str, ...] = ()
     """The ids of its items. All items of the instrument by default."""
     rule: Literal["mean", "sum"] = "mean"
-    """Whether the items are averaged or added up."""
+    """The rule of scoring: the items are averaged or added up."""
     range: tuple[float, float] | None = None
     """The numbers to which the lowest and the highest possible score are mapped, such as `[0, 100]`. Without it the
     score stays as it is."""
     missing: Annotated[int, About(ge=0)] = 0
-    """How many of its items may be unanswered. With more of them there is no score. A sum with unanswered items is the
-    mean of the others times the number of items."""
+    """The number of its items that may be unanswered. With more of them there is no score. A sum with unanswered items
+    is the mean of the others times the number of items."""
 
 
 class Instrument(StrictModel):
@@ -105,7 +105,7 @@ class Instrument(StrictModel):
     licence_url: str
     """The address of the statement of these terms."""
     note: str = ""
-    """What users of the instrument should know, such as a difference from the publication."""
+    """A note for users of the instrument, such as a difference from the publication."""
     instructions: str = ""
     """The text above the items, if the publication has one: the heading of their table, or the first paragraph of the
     first item if that is on a line."""
@@ -178,4 +178,4 @@ class InstrumentUse(StrictModel):
     text: str = ""
     """The text above its items. The instructions of the instrument by default."""
     required: bool = True
-    """Whether all its items must be answered before participants can leave the screen."""
+    """True if all its items must be answered before participants can leave the screen."""

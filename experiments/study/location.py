@@ -116,7 +116,7 @@ class Location:
         return tuple(orders_of(self.facts).get("options", ()))
 
     def letter(self, key: str) -> str:
-        """How participants know an option of the problem here: by the letter of its place, or by its key."""
+        """Return the name of an option of the problem for participants here: the letter of its place, or its key."""
         return str(_letter(self.facts, key))
 
     def done(self) -> bool:

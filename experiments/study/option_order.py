@@ -1,4 +1,4 @@
-"""How the orders are drawn in which options, questions and columns are shown (`location.orders_of`).
+"""Draw the orders in which options, questions and columns are shown (`location.orders_of`).
 
 An order is drawn from the session's seed before the screen is shown, and recorded as the event `ordered` at the step,
 which has of these what was drawn: `options`, the keys of the problem's options from first to last; `choices`, the

@@ -218,14 +218,14 @@ class NumericAnswer(StrictModel):
     unit: str = ""
     """The unit, shown behind the box. A problem's own column or tag `unit` takes precedence."""
     tolerance: Annotated[str, AfterValidator(_readable)] = "0"
-    """How far from the right answer a number may be to count as right, both ends included: `0.5`, or a share of the
-    right answer, `5 %`. A problem's own column or tag `tolerance` takes precedence."""
+    """The greatest distance from the right answer at which a number is right, both ends included: `0.5`, or a share of
+    the right answer, `5 %`. A problem's own column or tag `tolerance` takes precedence."""
     minimum: float | None = None
     """The smallest number accepted."""
     maximum: float | None = None
     """The largest number accepted."""
     integer: bool = False
-    """Whether only whole numbers are accepted."""
+    """True if only whole numbers are accepted."""
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:
@@ -301,7 +301,7 @@ class AnsweringStep(OptionsStep):
     number: NumericAnswer | None = None
     """Ask for a number instead of one of the problem's options."""
     ask_confidence: bool = False
-    """Whether to ask as well how sure participants are, from 0 to 100, recorded as `answer_confidence`."""
+    """Ask as well how sure participants are, from 0 to 100, recorded as `answer_confidence`."""
     confidence_text: str = "How sure are you that your answer is right?"
     """The text of that question."""
 

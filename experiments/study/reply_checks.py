@@ -1,5 +1,5 @@
-"""What can be said of a reply by its words alone: its language, length and reading level, whether it asks a question,
-gives the right answer or names who speaks.
+"""Checks of a reply by its words alone: its language, length and reading level, and if it asks a question, gives the
+right answer or names its speaker.
 
 Pure functions of a text; None means that the text does not show it. `METHOD` counts up when one of them changes, and is
 recorded with each verdict.
@@ -74,12 +74,12 @@ def reading_level(text: str) -> float | None:
 
 
 def questions(text: str) -> int:
-    """How many question marks end a sentence; those in blocks of code and in addresses do not."""
+    """Count the question marks that end a sentence, without those in blocks of code and in addresses."""
     return len(_QUESTION.findall(_FENCED.sub(" ", text)))
 
 
 def gives_answer(text: str, problem: Problem | None) -> bool | None:
-    """Whether a reply gives a problem's right answer away; None where no right answer is known.
+    """Return True if a reply gives a problem's right answer away; None where no right answer is known.
 
     Of a problem with options: it states the letter of the right one (`the answer is B`, `**B**`, `option B`), or names
     it alone, by its letter with a bracket or full stop or by its text, and none of the others. Without options: the
@@ -106,8 +106,8 @@ def gives_answer(text: str, problem: Problem | None) -> bool | None:
 
 
 def matched(pattern: str, text: str) -> str | bool | None:
-    """What of a text matches a pattern, at most 200 characters; False if nothing does, None if the search takes too
-    long."""
+    """Return the part of a text that matches a pattern, at most 200 characters; False if nothing does, None if the
+    search takes too long."""
     import regex  # only studies with such expressions wait for it
 
     try:
@@ -126,7 +126,7 @@ _STATED = (
 
 
 def _states(text: str, answer: str) -> bool:
-    """Whether a text states a letter, a word or a number as the answer."""
+    """Return True if a text states a letter, a word or a number as the answer."""
     if not answer:
         return False
     end = r"(?![\w])(?![.,]\d)"
@@ -136,7 +136,7 @@ def _states(text: str, answer: str) -> bool:
 
 
 def _marks(text: str, letter: str) -> bool:
-    """Whether a text has an option's letter in a form that no word has."""
+    """Return True if a text has an option's letter in a form that no word has."""
     return re.search(rf"(?<!\w)\(?{letter}(?:\)|\.(?=\s)|:)|\*\*{letter}\*\*", text) is not None
 
 
@@ -145,7 +145,7 @@ def _numbers(text: str) -> set[float]:
 
 
 def has(text: str, part: str) -> bool:
-    """Whether a plain text has another in it, not as a part of a word or of a longer number."""
+    """Return True if a plain text has another in it, not as a part of a word or of a longer number."""
     return bool(part) and re.search(rf"(?<![\w.,-]){re.escape(part)}(?![\w])(?![.,]\d)", text) is not None
 
 

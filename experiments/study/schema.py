@@ -55,7 +55,7 @@ class ProblemGroups(StrictModel):
     size: int | dict[str, int]
     """The number of problems in a group, or the number from each dataset."""
     numbered: Literal["within", "across"] = "within"
-    """Whether numbers start at 0 again for each value of the tag in `within`, or continue."""
+    """The counting: from 0 again for each value of the tag in `within`, or continued."""
 
 
 class ProblemSource(StrictModel):
@@ -68,12 +68,13 @@ class ProblemSource(StrictModel):
     """A file or folder, relative to the study file; `sample` comes with Parley. For `items`: CSV with any
     separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
     columns: Columns | None = None
-    """Which columns of the table hold what, if their names do not say it. Check it with `parley show items FILE`."""
+    """The columns of the table by their content, if their names do not say it. Check it with `parley show items
+    FILE`."""
     items: list[dict[str, Any]] = []
     """The items themselves, in place of a path: `question`, and if there are any `options`, `answer`, `id`, and any
     other key as a tag."""
     groups: ProblemGroups | None = None
-    """How the problems are divided into batches or sets."""
+    """The division of the problems into batches or sets."""
     options: Order = "listed"
     """The order in which participants see the options. `listed`: as they are here. `shuffled`: for each participant and
     problem another random order. `shuffled_once`: for each participant one random order of places for all problems
@@ -175,15 +176,15 @@ class Wave(StrictModel):
     id: Slug = ""
     """The name of the wave in paths and data. Made from the heading by default."""
     opens: Opening | None = None
-    """When it opens for a participant. As soon as the wave before is over by default; the first opens with the
-    study."""
+    """The time at which it opens for a participant. As soon as the wave before is over by default; the first opens with
+    the study."""
     open_for: Span | None = None
-    """How long it can be started, such as `3 days`. A session that is not finished by the end of this time, and the
-    grace, ends as timed out. Without an end by default."""
+    """The time for which it can be started, such as `3 days`. A session that is not finished by the end of this time,
+    and the grace, ends as timed out. Without an end by default."""
     grace: Span | None = None
-    """How long after that it can still be taken, which the data mark as late. Not at all by default."""
+    """The time after that in which it can still be taken, which the data mark as late. None by default."""
     missed: Missed = "go_on"
-    """What follows if it is not completed in time. `go_on`: later waves open as planned; the missed one counts as over
+    """The action if it is not completed in time. `go_on`: later waves open as planned; the missed one counts as over
     when it closed. `drop`: no further wave. `invite_again`: if it was not even started, it opens once more, for as
     long; then `go_on`."""
     factors: dict[Slug, Factor] = {}
@@ -207,7 +208,7 @@ class Loop(StrictModel):
     each: Slug
     """The name of the loop's variable, such as `question`; texts can then refer to `{{question.text}}`."""
     label: str | None = None
-    """What participants read of a turn, such as `case` in “Case 2 of 3”. By default the loop's name if it is
+    """The participants' word for a turn, such as `case` in “Case 2 of 3”. By default the loop's name if it is
     `question`, `problem`, `conversation`, `item`, `theorem`, `check` or `set`, and `task` otherwise."""
     of: str = ""
     """The pool, or `pool.tag` to loop over the groups of a pool. Without it the steps are run `take` times."""
@@ -229,7 +230,7 @@ class Loop(StrictModel):
     """Values that vary within a participant: each draw gets another one, in random order, such as `model: [a, b,
     c]`."""
     vary_order: Literal["shuffled", "latin_square"] = "shuffled"
-    """Whether the order of these values is random or a row of a Latin square."""
+    """The order of these values: random, or a row of a Latin square."""
     until: Condition | None = None
     """The loop ends early once this condition holds at the end of a turn."""
     do: str | ByFactor | None = None
@@ -313,10 +314,10 @@ class StudyFile(StrictModel):
     """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
     taxonomy."""
     dollar_maths: bool = False
-    """Whether `$x$` is mathematics, in items, texts and conversations. `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
+    r"""True if `$x$` is mathematics, in items, texts and conversations. `\(x\)`, `\[x\]` and `$$x$$` always are."""
     on_identity_leak: Literal["flag", "mask", "regenerate"] = "flag"
-    """What happens when a reply reveals its model. `flag`: it is flagged in the log. `mask`: the words are masked
-    as well. `regenerate`: the model is asked again, and the words are masked if the new reply reveals it too."""
+    """The action when a reply reveals its model. `flag`: it is flagged in the log. `mask`: the words are masked as
+    well. `regenerate`: the model is asked again, and the words are masked if the new reply reveals it too."""
     problems: dict[Slug, ProblemSource] = {}
     """The pools of problems, by the name that `each` refers to."""
     models: dict[str, ModelSpec] = {}
@@ -330,31 +331,31 @@ class StudyFile(StrictModel):
     """The experimental factors. Each participant is assigned a combination; they are balanced over participants who
     have completed the study or are taking part."""
     quotas: tuple[Quota, ...] = ()
-    """How many participants are wanted, in total and for certain values of factors."""
+    """The number of participants wanted, in total and for certain values of factors."""
     recruitment: Recruitment = Recruitment()
-    """Where participants come from, and what happens when one comes again."""
+    """The channels by which participants come, and the rules for those who come again."""
     prolific: ProlificRecruitment | None = None
-    """How it is recruited at Prolific by its API (`parley recruit prolific`)."""
+    """Recruitment at Prolific by its API (`parley recruit prolific`)."""
     keep_ids_for: Period | None = None
-    """How long a recruiter's id is kept after the last activity in its session, such as `90 days`. The data stay.
-    An id with an open bonus payment is kept until it is paid. For ever by default."""
+    """The time for which a recruiter's id is kept after the last activity in its session, such as `90 days`. The data
+    stay. An id with an open bonus payment is kept until it is paid. For ever by default."""
     keep_for: Period | None = None
-    """How long data are kept after the last activity in their session, such as `10 years`. Then they are erased as by a
-    withdrawal. For ever by default."""
+    """The time for which data are kept after the last activity in their session, such as `10 years`. Then they are
+    erased as by a withdrawal. For ever by default."""
     reminders: Reminders | None = None
-    """What reminds participants of the waves after the first. None by default."""
+    """Reminders of the waves after the first. None by default."""
     outcomes: dict[OutcomeName, EndPage] = {}
     """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
     session_limits: SessionLimits = SessionLimits()
-    """How long a session may take, and how long a place is held."""
+    """The time that a session may take, and the time for which a place is held."""
     paste: Paste = "log"
-    """What happens when participants paste into a box that does not specify it: `allow` records nothing, `log` how
-    much was pasted, `block` prevents it."""
+    """The effect of pasting into a box that does not specify it: `allow` records nothing, `log` the amount, `block`
+    prevents it."""
     telemetry: bool = True
-    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content,
-    after consent. The consent form states this."""
+    """True to record times of reading and typing, pasting, copying and leaving the page, without any content, after
+    consent. The consent form states this."""
     ai_alone: AiAloneSpec | None = None
-    """How models answer the same questions without people (`parley ai-alone`)."""
+    """The same questions for models without people (`parley ai-alone`)."""
     simulator_prompts: SimulatorPrompts | None = None
     """The prompts of simulated users that talk about problems (`parley simulate`)."""
     annotators: dict[Slug, AnnotatorSpec] | None = None
@@ -363,9 +364,9 @@ class StudyFile(StrictModel):
     tools: dict[Slug, ToolSet] | None = None
     """Sets of tools that models may use in conversations, by name."""
     fidelity: tuple[FidelityRule, ...] | None = None
-    """What the replies of each condition must and must not be, and what follows if they are not."""
+    """Rules on the replies of each condition, and the actions if a reply breaks them."""
     memory: MemorySpec | None = None
-    """What models remember of a person's earlier waves. Nothing by default."""
+    """The models' memory of a person's earlier waves. None by default."""
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
     plan: Plan | None = None
@@ -377,7 +378,7 @@ class StudyFile(StrictModel):
     dataset: DatasetInfo | None = None
     """Publication metadata of the study's data. Not part of the study's hash."""
     privacy: PrivacyInfo | None = None
-    """What the data-protection document says and the study does not (`parley privacy`). Not part of the study's
+    """Facts for the data-protection document that the study does not state (`parley privacy`). Not part of the study's
     hash."""
     waves: tuple[Wave, ...] | None = None
     """The visits of a longitudinal study, in order; each has a `flow` of its own, in place of the study's."""
@@ -431,7 +432,7 @@ def weights(factor: tuple[str, ...] | Mapping[str, float]) -> dict[str, float]:
 
 
 def tag_of(node: Any) -> str | None:
-    """Which kind of node something is: phase, each, or the kind of step; None where it cannot be told."""
+    """Return the kind of a node: phase, each, or the kind of step; None where it cannot be told."""
     if isinstance(node, Mapping):
         return next((key for key in ("phase", "each") if key in node), None) or node.get("step")
     return next((key for key in ("phase", "each") if hasattr(node, key)), None) or getattr(node, "step", None)

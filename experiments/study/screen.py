@@ -60,11 +60,11 @@ class ToolStep:
     arguments: tuple[tuple[str, str], ...] = ()
     result: str = ""
     why: str = ""
-    """Why the participant allowed or refused it, as they wrote."""
+    """The participant's reason to allow or refuse it."""
 
     @property
     def as_text(self) -> str:
-        """What is shown, as a block of code in Markdown, in which nothing of it has a meaning."""
+        """The shown parts, as a block of code in Markdown, in which nothing of it has a meaning."""
         shown = [f"{name}: {value}" for name, value in self.arguments]
         shown += [text for text in (self.result, self.why) if text]
         lines = "\n".join([f"{self.tool} ({self.state})", *shown])
@@ -191,7 +191,7 @@ class ReplyView:
     ended: Ended = ""
     picture: str = ""
     used: tuple[ChatMessage, ...] = ()
-    """What its model wrote before it used tools, and the tools."""
+    """The messages of its model before it used tools, and the tools."""
     approval: Approval | None = None
 
 
@@ -232,13 +232,13 @@ class ChatView:
     suggestions: tuple[str, ...] = ()
     sends_suggestion: bool = False
     over: str = ""
-    """What participants are told once the conversation has ended by itself."""
+    """The text for participants once the conversation has ended by itself."""
     may_end: bool = False
     """True if a rule may end the conversation before, so that nobody is told how many messages are left."""
     approval: Approval | None = None
     """The call of a tool that waits for the participant's decision."""
     delay_s: float = 0
-    """How long a reply is held back on purpose."""
+    """The time for which a reply is held back on purpose."""
     attachments: Attachments | None = None
     """None where nothing can be attached."""
 

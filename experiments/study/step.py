@@ -35,13 +35,13 @@ class TimeLimit(StrictModel):
     after_s: Annotated[float, About(gt=0)]
     """The limit, in seconds from when the screen is first shown."""
     warn_before_s: Annotated[float, About(ge=20)] = 20
-    """How long before the end participants are warned; at least 20 seconds (WCAG 2.2.1)."""
+    """The time before the end at which participants are warned; at least 20 seconds (WCAG 2.2.1)."""
     on_expiry: Literal["continue", "end"] = "continue"
-    """What happens at the end. `continue`: the screen is left without an answer, and the content of its form is
-    recorded separately. `end`: the session ends as timed out."""
+    """The action at the end. `continue`: the screen is left without an answer, and the content of its form is recorded
+    separately. `end`: the session ends as timed out."""
     extensions: Annotated[int, About(ge=0, le=20)] = 0
-    """How often participants can extend the limit by the same time again. Use 10 unless the limit is essential to the
-    study (WCAG 2.2.1)."""
+    """The number of extensions of the limit, each by the same time. Use 10 unless the limit is
+    essential to the study (WCAG 2.2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Step(StrictModel):
     when: Condition | None = None
     """The condition under which it is run. Always by default."""
     time_limit: TimeLimit | None = None
-    """How long the step may take. No limit by default."""
+    """The time that the step may take. No limit by default."""
     min_time_s: Annotated[float, About(ge=0, le=3600)] = 0
     """The minimum time in seconds before participants can leave the step."""
 
@@ -158,15 +158,15 @@ class Step(StrictModel):
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
 
     def receives(self, location: Location, reply: Data) -> Data:
-        """What is recorded of a reply that came."""
+        """Return the data of a reply to record."""
         return reply
 
     def carried_out(self, location: Location, task: PendingTask) -> tuple[Fact, ...]:
-        """What a call of a tool causes that is the step's own."""
+        """Return the facts that a call of a tool of the step's own causes."""
         raise NotImplementedError
 
     def rates(self, location: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are
+        """Return the values of an event that rate replies, messages or conversations, by name. All other answers are
         about the participant or the problem."""
         return {}
 
@@ -191,7 +191,7 @@ class Step(StrictModel):
         return ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
-        """Which of the study's models may reply here, by name or as `{{name}}`; their system prompts are checked."""
+        """Return the study's models that may reply here, by name or as `{{name}}`; their system prompts are checked."""
         return ("{{model}}",) if "model" in self.requires() else ()
 
     def problem_faults(self, problem: Problem) -> Iterator[str]:

@@ -71,14 +71,14 @@ class Study:
 
     @property
     def flows(self) -> Mapping[str, tuple[Node, ...]]:
-        """What one session can walk, by its place in the file: the flow, or that of each wave."""
+        """The nodes that one session can walk, by their place in the file: the flow, or that of each wave."""
         if self.file.waves is None:
             return {"flow": self.flow}
         return {f"waves[{number}].flow": phase.flow for number, phase in enumerate(self.flow)}
 
     @cached_property
     def has_judges(self) -> bool:
-        """Whether models judge replies by the study's rules."""
+        """True if models judge replies by the study's rules."""
         return any(rule.check == "judge" for rule in self.file.fidelity or ())
 
     @cached_property

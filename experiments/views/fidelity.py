@@ -1,5 +1,5 @@
-"""What the study's `fidelity` rules found in a session, from its events alone; and adherence: how many replies kept a
-rule, by condition, rule, turn and version of the model.
+"""The verdicts of the study's `fidelity` rules on a session, from its events alone; and adherence: how many replies
+kept a rule, by condition, rule, turn and version of the model.
 
 Counts are of one session, so that intervals can be clustered by it; `added_up` joins those of several.
 """
@@ -66,7 +66,8 @@ def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
 
 
 def adherence(verdicts: Iterable[Verdict], *, withheld: bool = False) -> Adherence:
-    """How many replies that participants read kept each rule; with `withheld`, of all that models gave."""
+    """Count the replies that kept each rule, of those that participants read; with `withheld`, of all that models
+    gave."""
     return added_up(
         {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(one.kept, 1)}
         for one in verdicts

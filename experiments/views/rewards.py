@@ -1,4 +1,4 @@
-"""Whether a conversation did what its task wants, evaluated as tau2-bench 1.0.1 does it (its evaluator).
+"""Evaluate a conversation by its task as tau2-bench 1.0.1 does it (its evaluator).
 
 The reward is the product of the parts that the task names (`reward_basis`), each 0 or 1:
 

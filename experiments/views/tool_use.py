@@ -59,7 +59,7 @@ class ToolUse:
 
     @property
     def reason(self) -> str:
-        """Why the participant allowed or refused it, as they wrote."""
+        """The participant's reason to allow or refuse it."""
         return self.call.why
 
     @property
@@ -78,7 +78,7 @@ class ToolUse:
 
     @property
     def result(self) -> Mapping[str, object]:
-        """What it gave: `text`, and of a call that was made `chars`, `sha256`, and why it `failed`."""
+        """Its result: `text`, and of a call that was made `chars`, `sha256`, and why it `failed`."""
         return self._data(RETURNED)
 
     @property
@@ -100,7 +100,8 @@ def tool_uses(events: Sequence[Event]) -> tuple[ToolUse, ...]:
 
 
 def seen_before(location: Location) -> Mapping[int, str]:
-    """What the participant saw of the use of tools before each reply, as text, by the number (`seq`) of the reply."""
+    """Return as text what the participant saw of the use of tools before each reply, by the number (`seq`) of the
+    reply."""
     design, found = location.node, dict[int, dict[int, str]]()
     tools = design.tool_set(location)[1] if isinstance(design, ConversationDesign) else None
     for use in tool_uses(location.facts) if tools else ():

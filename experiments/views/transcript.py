@@ -98,7 +98,7 @@ def conversations_of(location: Location, panel: Panel, given: Data) -> tuple[Con
 
 
 def _changes(view: DocumentView, events: Sequence[Event]) -> Iterator[TranscriptTurn]:
-    """How a document was changed: a turn for what one author did before the other."""
+    """Yield the changes of a document: a turn for those of one author before the other's."""
     edits = tuple(event for event in events if event.kind == EDITED)
     document = Document("", edits, view.text)
     for by, group in groupby(edits, key=lambda event: event.by):
@@ -163,7 +163,7 @@ def _reply(event: Event, called: str) -> TranscriptLine:
 
 
 def _used(uses: Sequence[ToolUse], called: str) -> Iterator[TranscriptLine]:
-    """What a model wrote before it asked for tools, if it did, and each call."""
+    """Yield a model's message before it asked for tools, if there is one, and each call."""
     for number, use in enumerate(uses):
         model, text = str(use.called.data["model"]), str(use.called.data.get("text", ""))
         if text and (number == 0 or uses[number - 1].called != use.called):

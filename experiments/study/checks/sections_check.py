@@ -23,7 +23,7 @@ SEES_ANYWAY = "scripted"
 
 
 def attachment_faults(study: Study, step: Step, replying: Iterable[str], at: str) -> Iterator[ValidationIssue]:
-    """What is wrong with a step's `attach`, where these models may reply."""
+    """Yield the faults of a step's `attach`, where these models may reply."""
     attach: Attach | None = getattr(step, "attach", None)
     models = study.file.models
     for name in replying if attach else ():
@@ -108,7 +108,7 @@ def fidelity_faults(study: Study, values: Mapping[str, Collection[str]]) -> Iter
 
 
 def _unkeepable(rule: FidelityRule, study: Study) -> Iterator[str]:
-    """Why no reply can keep a rule, or it can never be known."""
+    """Yield the reasons why no reply can keep a rule, or why it can never be known."""
     low, high = rule.minimum, rule.maximum
     if low is not None and high is not None and low > high:
         yield f"minimum {low:g} is above maximum {high:g}, so it can never hold"
@@ -223,7 +223,7 @@ def tools_faults(study: Study) -> Iterator[ValidationIssue]:
 
 
 def _filled(text: str, study: Study) -> Iterator[str]:
-    """What a text becomes, for all values of the factors in it."""
+    """Fill a text for all values of the factors in it."""
     factors = [name for name in names(text) if name in study.factors]
     for values in product(*(factor_values(study.factors[name], study.pools) for name in factors)):
         unknown = {name: f"{{{{{name}}}}}" for name in names(text)}

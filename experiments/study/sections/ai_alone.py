@@ -36,7 +36,7 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class AiAloneSpec(StrictModel):
-    """How models answer the study's questions alone. The defaults are ChatBench's."""
+    """The study's questions for models alone. The defaults are ChatBench's."""
 
     system: str = chatbench_prompts.ASSISTANT
     """The system prompt of every method; empty for none."""

@@ -29,13 +29,13 @@ class AnnotatorSpec(StrictModel):
     system: str = ""
     """The system prompt; empty for none."""
     describe_format: bool = True
-    """Whether a description of the answer's format follows after the prompt. Turn it off if the prompt contains one."""
+    """True if a description of the answer's format follows after the prompt. Turn it off if the prompt contains one."""
     model: str = ""
     """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line takes precedence."""
     instructions: str = ""
     """The instructions for people who verify its labels by hand."""
     unit: Literal["conversation", "session"] = "conversation"
-    """Whether each conversation is labelled separately, or all of a participant's together."""
+    """The unit of a label: each conversation, or all of a participant's together."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     """The sampling temperature."""
     max_tokens: Annotated[int, Field(ge=1)] = 1000

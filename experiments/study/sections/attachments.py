@@ -1,4 +1,4 @@
-"""What participants can attach to their messages, and how much of it."""
+"""The attachments of participants' messages, and their limits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Kinds = tuple[Attachable, ...]
 
 
 class KindsByFactor(PickByFactor[Kinds]):
-    """What can be attached for each value of a factor or of a loop's variable."""
+    """The kinds that can be attached for each value of a factor or of a loop's variable."""
 
 
 Attach = Annotated[Annotated[Kinds, Tag("one")] | Annotated[KindsByFactor, Tag("each")], ONE_OR_EACH]
 
 
 class AttachLimits(StrictModel):
-    """How many pictures participants can attach, and how large they are."""
+    """The limits of the number and of the size of participants' pictures."""
 
     per_message: Annotated[int, Field(ge=1, le=10)] = 3
     """The maximum number of pictures of a message."""
@@ -30,5 +30,5 @@ class AttachLimits(StrictModel):
     max_side_px: Annotated[int, Field(ge=64, le=4096)] = 1568
     """The maximum width and height of a stored picture in pixels. Larger ones are made smaller."""
     max_resent: Annotated[int, Field(ge=1, le=50)] = 10
-    """How many pictures of a conversation the model is sent with each message: the newest. Of earlier ones it reads
-    that they were there."""
+    """The number of a conversation's pictures that the model is sent with each message: the newest. Of earlier ones it
+    reads that they were there."""

@@ -126,13 +126,13 @@ class DatasetInfo(StrictModel):
     title: Text | None = None
     """The title of the dataset. The study's title by default."""
     description: Text | None = None
-    """What the dataset is, in a few sentences. They precede the description that Parley makes."""
+    """A description of the dataset, in a few sentences. They precede the description that Parley makes."""
     authors: tuple[Author, ...] = ()
     """The authors of the dataset, in order. `CITATION.cff` and `.zenodo.json` are written if there are any."""
     license: License | None = None
     """The licence under which the data are published, by its SPDX identifier, such as `CC-BY-4.0`."""
     citation: Text | None = None
-    """How to cite the data. Made from authors, year, title, version and DOI by default."""
+    """The citation of the data. Made from authors, year, title, version and DOI by default."""
     doi: Doi | None = None
     """The DOI of the dataset, such as `10.5281/zenodo.1234567`."""
     url: WebAddress | None = None
@@ -144,15 +144,15 @@ class DatasetInfo(StrictModel):
     keywords: tuple[Text, ...] = ()
     """Keywords, for search engines and the Hugging Face Hub."""
     funding: tuple[Grant, ...] = ()
-    """Who funded the work."""
+    """The grants that funded the work."""
     ethics_approval: Text | None = None
     """The ethics board that approved the study and the number of its approval, or why none was needed."""
     participants: Text | None = None
-    """Who took part or rated, and how they were recruited and selected."""
+    """The people who took part or rated, and their recruitment and selection."""
     pay: Text | None = None
-    """What participants were paid."""
+    """The pay of participants."""
     consent: Text | None = None
-    """What participants consented to, especially about the publication of their data."""
+    """The content of participants' consent, especially about the publication of their data."""
     personal_information: tuple[Text, ...] = ()
     """The personal or sensitive information in the data, such as age or ethnicity."""
     limitations: tuple[Text, ...] = ()
@@ -164,7 +164,7 @@ class DatasetInfo(StrictModel):
     social_impact: Text | None = None
     """The expected impact of publishing the data."""
     maintenance: Text | None = None
-    """Who maintains the published data, and how corrections are published."""
+    """The maintainers of the published data, and their way of publishing corrections."""
 
     def cited_as(self, title: str) -> str | None:
         """The citation, or else one in the form that DataCite recommends; None if the authors are not known."""

@@ -82,7 +82,7 @@ class EmbedSpec(StrictModel):
     """The origins of these pages, each exact: `https://brand.eu.qualtrics.com`. Any other page shows an empty
     frame."""
     send: tuple[Sent, ...] = MESSAGES
-    """What the page around the study is sent: `ready` once its first screen is shown, `height` of the screen in
+    """The messages to the page around the study: `ready` once its first screen is shown, `height` of the screen in
     pixels, `outcome` at its end; and answers, as `step.question`."""
 
     @property

@@ -1,4 +1,4 @@
-"""What the replies of each condition must and must not be, as a study file says, and what follows if they are not."""
+"""Rules on the replies of each condition, as a study file states them, and the actions if a reply breaks them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 class FidelityRule(StrictModel):
-    """What the replies of a condition must or must not be. Participants see nothing of it."""
+    """A rule on the replies of a condition. Participants see nothing of it."""
 
     name: Slug
     """The name of the rule in the data."""
@@ -31,12 +31,12 @@ class FidelityRule(StrictModel):
     """The turn from which it no longer applies: with `must_not: answer` and `before_turn: 3`, no answer in the first
     two replies. Turns count the participant's messages from 1."""
     must: Check | None = None
-    """What a reply must be or do. `language`: be in `language`. `words`, `characters`: be of a length from `minimum` to
-    `maximum`. `reading_level`: have a Flesch-Kincaid grade of that range (English). `question`: ask a question.
-    `answer`: give the right answer. `model_name`: name a model or its maker. `label`: name the speaker by the label
-    that participants see. `pattern`: match the regular expression. `judge`: be of this `value` to a model."""
+    """The property that a reply must have. `language`: be in `language`. `words`, `characters`: be of a length from
+    `minimum` to `maximum`. `reading_level`: have a Flesch-Kincaid grade of that range (English). `question`: ask a
+    question. `answer`: give the right answer. `model_name`: name a model or its maker. `label`: name the speaker by the
+    label that participants see. `pattern`: match the regular expression. `judge`: be of this `value` to a model."""
     must_not: Check | None = None
-    """What a reply must not be or do; one of the same."""
+    """The property that a reply must not have; one of the same."""
     language: str = ""
     """The language, such as `de`."""
     minimum: float | None = None
@@ -53,18 +53,18 @@ class FidelityRule(StrictModel):
     one_of: tuple[str, ...] = ()
     """Its values that fit. Of a number, `minimum` and `maximum`."""
     wait: bool = False
-    """Whether a reply waits for the judge before it is shown, which `ask_again` and `then: end` need. Without it a
+    """True if a reply waits for the judge before it is shown, which `ask_again` and `then: end` need. Without it a
     judge neither delays nor changes a reply."""
     time_limit_s: Annotated[float, Field(gt=0, le=300)] = 20
-    """How long a judge may take; then its verdict is missing, and the reply is shown."""
+    """The time that a judge may take; then its verdict is missing, and the reply is shown."""
     budget: Annotated[float, Field(gt=0)] | None = None
     """The most that the judge's calls may cost in the whole study, in its currency. Verdicts are missing after that. No
     limit by default."""
     ask_again: Annotated[int, Field(ge=0, le=10)] = 0
-    """How often the model is asked again, at most, before a reply is shown that breaks the rule. Such replies are not
-    shown while they are written."""
+    """The most times that the model is asked again before a reply is shown that breaks the rule. Such
+    replies are not shown while they are written."""
     then: Literal["record", "end"] = "record"
-    """What follows if the reply still breaks the rule. `record`: it is shown, and recorded. `end`: it is not shown, and
+    """The action if the reply still breaks the rule. `record`: it is shown, and recorded. `end`: it is not shown, and
     the session ends with the outcome `off_protocol`."""
 
     @property
@@ -73,7 +73,7 @@ class FidelityRule(StrictModel):
 
     @property
     def withholds(self) -> bool:
-        """Whether a reply to which it applies may not be shown at once."""
+        """True if a reply to which it applies may have to stay hidden at first."""
         return bool(self.ask_again) or self.then == "end"
 
     @model_validator(mode="after")

@@ -27,18 +27,18 @@ class IntegrityThresholds(StrictModel):
     honeypot: Annotated[int, Field(ge=1)] = 1
     """Screens on which something was written in the hidden box. Needs `honeypot: true`."""
     duplicate: Share = 0.8
-    """How alike a text is to another session's in the same box: shared runs of three words, of all in either."""
+    """The likeness of a text to another session's in the same box: shared runs of three words, of all in either."""
 
 
 class IntegrityChecks(StrictModel):
-    """What the pages contain that people do not see, and from which values evidence is flagged."""
+    """The parts of pages that people do not see, and the values from which evidence is flagged."""
 
     hidden_instruction: Annotated[str, Field(pattern=r"^[a-z]{4,20}$")] | None = None
     """A word that nobody would write by chance, such as `hazelnut`. Beside each box for long texts the page has an
     instruction for AI models to use it. The consent form says so, and it is shown only after consent."""
     honeypot: bool = False
-    """Whether each form has a box that people do not see. That something was written in it is recorded, not what.
-    The consent form says so, and it is there only after consent."""
+    """True if each form has a box that people do not see. That something was written in it is recorded, not what. The
+    consent form says so, and it is there only after consent."""
     thresholds: IntegrityThresholds | None = None
     """From which values the indicators are flagged, where not from Parley's: `{paste_share: 0.3}`. Those of the newest
     version count, for sessions of all versions."""

@@ -1,4 +1,4 @@
-"""What a study's models remember of a person's earlier waves."""
+"""The memory of a study's models of a person's earlier waves."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ class MemoryByFactor(PickByFactor[MemoryKind]):
 
 
 class MemorySpec(StrictModel):
-    """What the models of `chat` and `compare` know of a person's conversations in earlier waves; a part of their system
-    prompts."""
+    """The memory of `chat` and `compare` of a person's conversations in earlier waves; a part of the system prompts."""
 
     kind: Annotated[Annotated[MemoryKind, Tag("one")] | Annotated[MemoryByFactor, Tag("each")], ONE_OR_EACH]
     """`none`, `transcript`: the conversations word for word, `summary`: what a model makes of them, or `facts`:
@@ -48,7 +47,7 @@ class MemorySpec(StrictModel):
     facts_prompt: str = FACTS
     """The system prompt for statements; each line of the reply is one."""
     time_limit_s: Annotated[float, Field(gt=0, le=300)] = 60
-    """How long that may take, all attempts together. After that nothing is remembered, which is recorded."""
+    """The time that this may take, all attempts together. After that nothing is remembered, which is recorded."""
     intro: str = "This is what you remember of earlier conversations with the same person:"
     """The line above it in a prompt."""
 

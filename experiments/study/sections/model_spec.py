@@ -29,7 +29,7 @@ Levels = Mapping[str, Sequence[str]]
 
 
 class PickByFactor(StrictModel, Generic[T]):
-    """What holds for each value of a factor or of a loop's variable."""
+    """A value for each value of a factor or of a loop's variable."""
 
     by: Slug
     """The factor or the variable."""
@@ -38,7 +38,7 @@ class PickByFactor(StrictModel, Generic[T]):
 
 
 def pick_faults(by_factor: PickByFactor[Any], levels: Levels) -> Iterator[str]:
-    """What is wrong with one where these names have these values."""
+    """Yield the faults of one where these names have these values."""
     by, values = by_factor.by, levels.get(by_factor.by, ())
     if not values:
         yield f"no factor or loop is called {by!r}{suggestion(by, list(filter(levels.get, levels)))}"
@@ -61,7 +61,7 @@ class ModelSpec(StrictModel):
     """A model that replies. The address and the key of its server are settings, not part of the study."""
 
     backend: str
-    """How the model is reached: scripted, llama, openai, anthropic, http, or a backend that a package adds."""
+    """The way to reach the model: scripted, llama, openai, anthropic, http, or a backend that a package adds."""
     server: Slug | None = None
     """One of the deployment's servers. The backend's own by default."""
     model: str = ""
@@ -74,7 +74,7 @@ class ModelSpec(StrictModel):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The maximum length of a reply, in tokens."""
     sees: tuple[Literal["image"], ...] | None = None
-    """What the model is sent beside text: `[image]` for one that sees pictures. (`scripted` always does.)"""
+    """The media that the model is sent beside text: `[image]` for one that sees pictures. (`scripted` always does.)"""
     fallback: tuple[str, ...] = ()
     """The study's models that reply in its place when it fails, in this order. The log records which one replied."""
     price: Price | None = None

@@ -58,8 +58,8 @@ class Hypothesis(StrictModel):
     claim: str
     """The claim in a sentence."""
     outcome: Outcome
-    """What is compared: `correct`, `answer`, `error`, `confidence`, `seconds`, `rating.NAME`, `survey.QUESTION` or
-    `score.INSTRUMENT.SCORE`."""
+    """The measure that is compared: `correct`, `answer`, `error`, `confidence`, `seconds`, `rating.NAME`,
+    `survey.QUESTION` or `score.INSTRUMENT.SCORE`."""
     contrast: PlannedContrast
     """The groups that are compared."""
     direction: Direction
@@ -73,7 +73,7 @@ class Hypothesis(StrictModel):
     alpha: Annotated[float, Field(gt=0, le=0.2)] = 0.05
     """The level of the test, of both sides together where it is two-sided."""
     role: Literal["primary", "secondary"] = "primary"
-    """Whether the study's conclusion rests on it."""
+    """`primary` if the study's conclusion rests on it."""
     family: Slug = "main"
     """Hypotheses that are corrected together."""
 
@@ -91,10 +91,10 @@ class Looks(StrictModel):
     at: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1, max_length=20)]
     """The share of the planned participants at each look, in order; the last is 1: `[0.5, 1]`."""
     spending: Spending = "obrien-fleming"
-    """How alpha is spent over the looks. `always-valid`: a confidence sequence, valid at any time, also between the
+    """The spending of alpha over the looks. `always-valid`: a confidence sequence, valid at any time, also between the
     looks."""
     blinded: bool = True
-    """Whether looks name the groups A and B."""
+    """True if looks name the groups A and B."""
 
     @field_validator("at")
     @classmethod
@@ -110,9 +110,9 @@ class Plan(StrictModel):
     """The plan of a trial."""
 
     hypotheses: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
-    """What is tested. Every other result of the report is exploratory."""
+    """The hypotheses that are tested. Every other result of the report is exploratory."""
     corrections: dict[Slug, Correction] = {}
-    """How each family of hypotheses is corrected for their number: `none`, `holm` or `benjamini-hochberg`. Holm by
+    """The correction of each family of hypotheses for their number: `none`, `holm` or `benjamini-hochberg`. Holm by
     default."""
     participants: Annotated[int, Field(ge=4)] | None = None
     """The number of participants to analyse, of all groups together."""
@@ -132,7 +132,7 @@ class Plan(StrictModel):
     covariates: tuple[Name, ...] = ()
     """Survey questions with numeric answers, asked before the treatment, for which effects are adjusted."""
     missing: Missing = "complete-cases"
-    """What a participant without the outcome counts as. `complete-cases`: left out, and counted. `worst-case`, for
+    """The treatment of a participant without the outcome. `complete-cases`: left out, and counted. `worst-case`, for
     `correct`: without any answer, as all wrong; otherwise the answers that were given count."""
 
     @model_validator(mode="after")

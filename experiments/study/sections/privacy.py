@@ -1,4 +1,4 @@
-"""What data-protection and ethics documents need and no other part of a study says."""
+"""Facts that data-protection and ethics documents need and no other part of a study states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Operator(StrictModel):
-    """Who operates a server, and where."""
+    """The operator of a server, and its country."""
 
     operator: Text | None = None
     """The name of the company or institution that operates it."""
@@ -22,7 +22,7 @@ class Operator(StrictModel):
     """For a country outside the European Economic Area: on what the transfer is based, such as an adequacy decision or
     standard contractual clauses (GDPR, Chapter V)."""
     retention: Text | None = None
-    """How long it keeps what it is sent, by its contract."""
+    """Its contract's time limit for keeping received data."""
 
 
 class Recipient(Operator):
@@ -31,12 +31,12 @@ class Recipient(Operator):
     name: Text
     """The recipient."""
     receives: Text
-    """What it receives, and for what."""
+    """The data it receives, and why."""
 
 
 class PrivacyInfo(StrictModel):
-    """What `parley privacy` writes into the data-protection documents. All keys are optional: what is not given is
-    called missing in the documents, and never guessed."""
+    """Facts for the data-protection documents of `parley privacy`. All keys are optional: a missing one is called
+    missing in the documents, and never guessed."""
 
     controller: Text | None = None
     """The controller, with contact details: who decides why and how the data are processed (GDPR Art. 30(1)(a))."""
@@ -51,11 +51,11 @@ class PrivacyInfo(StrictModel):
     legal_basis: Text | None = None
     """The legal basis, such as consent (GDPR Art. 6(1)(a), and 9(2)(a) for special categories of data)."""
     participants: Text | None = None
-    """Who takes part: age, inclusion and exclusion criteria, vulnerable groups."""
+    """The people who take part: age, inclusion and exclusion criteria, vulnerable groups."""
     hosting: Operator | None = None
-    """Who operates the machine on which Parley and its database run."""
+    """The operator of the machine on which Parley and its database run."""
     model_servers: dict[Slug, Operator] = {}
-    """Who operates each model server, by the name under which the study refers to it, or of its backend."""
+    """The operator of each model server, by the name under which the study refers to it, or of its backend."""
     recipients: tuple[Recipient, ...] = ()
     """Further recipients: the recruiter, model servers, and receivers of alerts are listed without it."""
     security: tuple[Text, ...] = ()
@@ -65,6 +65,7 @@ class PrivacyInfo(StrictModel):
     benefits: tuple[Text, ...] = ()
     """Expected benefits for participants or others."""
     deception: Text | None = None
-    """What participants are not told, or are told wrongly, before the end, and why; `none` if there is no deception."""
+    """The facts that participants are not told, or are told wrongly, before the end, and why; `none` if there is no
+    deception."""
     debriefing: Text | None = None
-    """How participants are debriefed, if not by the last page."""
+    """The debriefing of participants, if not by the last page."""

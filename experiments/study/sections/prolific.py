@@ -1,4 +1,4 @@
-"""How a study is recruited at Prolific by its API (`parley recruit prolific`).
+"""Recruitment of a study at Prolific by its API (`parley recruit prolific`).
 
 It is part of the study's hash: what participants are promised decides who comes and how they work.
 """
@@ -32,18 +32,18 @@ class ScreenOut(StrictModel):
     """A payment for participants who are screened out."""
 
     reward: Amount
-    """What each is paid; less than the study's reward."""
+    """The pay of each; less than the study's reward."""
     places: Annotated[int, Field(ge=1)]
-    """How many are paid so. With more of them Prolific pauses the study."""
+    """The number of people paid so. With more of them Prolific pauses the study."""
 
 
 class ProlificRecruitment(StrictModel):
-    """How a study is recruited at Prolific by its API. The places are the study's quota."""
+    """Recruitment of a study at Prolific by its API. The places are the study's quota."""
 
     description: str
-    """What Prolific shows to those who can take part."""
+    """The text that Prolific shows to those who can take part."""
     reward: Amount
-    """What each complete submission is paid, in the currency of the account at Prolific."""
+    """The pay of each complete submission, in the currency of the account at Prolific."""
     minutes: Annotated[int, Field(ge=1)]
     """The expected duration. Once there are complete sessions, their median replaces it."""
     spend_limit: Amount
@@ -57,7 +57,7 @@ class ProlificRecruitment(StrictModel):
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
     """The devices on which the study can be taken. All by default."""
     peripherals: tuple[Literal["audio", "camera", "download", "microphone"], ...] = ()
-    """What participants need besides."""
+    """Equipment that participants need besides."""
     filters: tuple[Values, ...] = ()
     """Prolific's filters, as its API has them, such as `{filter_id: handedness, selected_values: ["2"]}`. Participant
     groups are filters too: `{filter_id: participant_group_allowlist, selected_values: [ID]}` lets only their members
@@ -69,13 +69,13 @@ class ProlificRecruitment(StrictModel):
     project: str = ""
     """The id of the project at Prolific. That of the account by default."""
     codes: dict[OutcomeName, CodeAction] = {}
-    """What Prolific does with who enters an outcome's code. `approve`: pays at once. `review`: waits for approval.
-    `return`: asks for a return. `screen_out`: pays as in `screen_out`. By default `return` for no_consent, screened_out
-    and withdrawn, and `review` for the others."""
+    """Prolific's action on a participant who enters an outcome's code. `approve`: pays at once. `review`: waits for
+    approval. `return`: asks for a return. `screen_out`: pays as in `screen_out`. By default `return` for no_consent,
+    screened_out and withdrawn, and `review` for the others."""
     approval: Literal["by_hand", "automatic"] = "by_hand"
-    """Who approves complete submissions with the code action `review`: a researcher, or the server once they await
-    review. One that is excluded, flagged, has failed an attention check, or whose ID is paid by another session waits
-    for a researcher in any case. Nothing is rejected automatically."""
+    """The approval of complete submissions with the code action `review`: by a researcher, or by the server once they
+    await review. One that is excluded, flagged, has failed an attention check, or whose ID is paid by another session
+    waits for a researcher in any case. Nothing is rejected automatically."""
     screen_out: ScreenOut | None = None
     """The payment of participants who are screened out."""
 

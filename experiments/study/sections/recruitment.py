@@ -1,5 +1,4 @@
-"""What a study says about its participants: where they come from, how many, how a session can end, what is paid and
-for how long something is kept."""
+"""A study's participants: where they come from, how many, the ends of a session, the pay, and periods of retention."""
 
 from __future__ import annotations
 
@@ -75,7 +74,7 @@ class EndPage(StrictModel):
 
 
 class Recruitment(StrictModel):
-    """Where participants come from, and what happens when one comes again."""
+    """The channels by which participants come, and the rules for those who come again."""
 
     channels: tuple[Recruiter, ...] = ()
     """The channels whose links are accepted; `panel`: any other link with an id, `lab`: personal links of `parley
@@ -85,22 +84,22 @@ class Recruitment(StrictModel):
     """The URL parameter that contains the id in a panel's links, in any case. The usual names of other panels are
     read as well."""
     unreadable_id: Literal["report", "refuse"] = "report"
-    """What happens when a link has an id that cannot be taken: a placeholder that was not filled in, a value that
-    is no id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts without
-    an id, with the flag `unreadable_id`, if the study accepts links without an id. `refuse`: a page says that the
-    link has no valid id."""
+    """The action when a link has an id that cannot be taken: a placeholder that was not filled in, a value that is no
+    id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts without an id,
+    with the flag `unreadable_id`, if the study accepts links without an id. `refuse`: a page says that the link has no
+    valid id."""
     repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
-    """What happens when a participant whose session has ended, known by the browser's cookie or a proof, comes with
-    a new submission. `resume`: the last page is shown again. `refuse`: a page explains that the study can be taken
-    only once. `new_session`: a new session starts, which the data mark as a further attempt."""
+    """The action when a participant whose session has ended, known by the browser's cookie or a proof, comes with a new
+    submission. `resume`: the last page is shown again. `refuse`: a page explains that the study can be taken only once.
+    `new_session`: a new session starts, which the data mark as a further attempt."""
     id_proof: Literal["optional", "required"] = "optional"
-    """Whether an id in a link needs a proof: a personal link, a signed link (`parley recruit links --ids`) or
+    """The need of a proof for an id in a link: a personal link, a signed link (`parley recruit links --ids`) or
     Prolific's token. `optional`: without one the id starts a session that the data mark as unproven. `required`: it
     starts none."""
 
 
 class Quota(StrictModel):
-    """How many participants are wanted, counting those who have completed the study or are taking part."""
+    """The number of participants wanted, counting those who have completed the study or are taking part."""
 
     where: dict[Slug, str] = {}
     """The values of factors that it applies to. All participants by default."""
@@ -121,7 +120,7 @@ class SessionLimits(StrictModel):
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
     """The time from the first click until the session ends as timed out. No limit by default."""
     warn_before_s: Annotated[float, Field(ge=20)] = 120
-    """How long before the end participants are warned."""
+    """The time before the end at which participants are warned."""
     idle_after_s: Annotated[float, Field(ge=20)] | None = None
     """After this time without activity the page asks whether the participant is still there. Never by default."""
     away_after_s: Annotated[float, Field(ge=60)] | None = None
@@ -130,20 +129,21 @@ class SessionLimits(StrictModel):
     """The session ends as timed out when so many screens in a row have run out of time without a key, a click, a
     draft or a visible page. Each such screen has the flag `unattended`. With `null` the session goes on."""
     hold_place_s: Annotated[float, Field(ge=60)] = 7200
-    """How long a participant's place is held after their last step. One who comes back later still continues."""
+    """The time for which a participant's place is held after their last step. One who comes back later still
+    continues."""
 
 
 class Bonus(StrictModel):
     """A rule for a bonus payment to participants who complete the study."""
 
     per: Literal["correct_answer", "answer", "completion"]
-    """What is paid for: each question answered correctly, each question answered, or completing the study."""
+    """The unit of pay: each question answered correctly, each question answered, or completing the study."""
     amount: Amount
     """The amount for each, in the recruiter's currency."""
     pools: tuple[Slug, ...] = ()
     """Only questions of these pools. All by default."""
     correct_if: Literal["any", "last", "all"] = "any"
-    """When a question that is answered twice counts as correct: if any of its answers is (ChatBench), if the last is,
-    or if all are."""
+    """The rule for a question that is answered twice: correct if any of its answers is (ChatBench), if the last is, or
+    if all are."""
     max: Amount | None = None
     """The most that this rule pays to one participant."""

@@ -34,9 +34,9 @@ class QuietHours(StrictModel):
     """Hours of a participant's own time zone in which nothing is sent."""
 
     start: Hour = "21:00"
-    """When they begin, such as `"21:00"`."""
+    """The beginning, such as `"21:00"`."""
     end: Hour = "08:00"
-    """When they end, on the next day if this is earlier than the beginning."""
+    """The end, on the next day if this is earlier than the beginning."""
 
     def after(self, now_us: int, zone: ZoneInfo) -> int:
         """The time itself, or the end of the quiet hours that it is in."""
@@ -53,7 +53,7 @@ class Reminder(StrictModel):
     heading), `{{closes}}` (in the participant's own time) and `{{link}}`."""
 
     when: When = OPENING
-    """When it is sent: `opening`, or such as `2 days after opening` or `6 hours before closing`."""
+    """The time of sending: `opening`, or such as `2 days after opening` or `6 hours before closing`."""
     subject: str = "{{study}}: {{wave}}"
     """The subject, in one line."""
     text: str = "The next part of the study is open for you: {{wave}}.\n\nThank you for taking part."
@@ -61,7 +61,7 @@ class Reminder(StrictModel):
     where the text does not have them."""
 
     def due_us(self, opens_us: int, closes_us: int | None, zone: ZoneInfo) -> int | None:
-        """When it is to be sent; None before the closing of a wave that stays open."""
+        """Return the time of sending; None before the closing of a wave that stays open."""
         if self.when == OPENING:
             return opens_us
         if self.when.endswith(AFTER):
@@ -76,12 +76,12 @@ class Reminders(StrictModel):
     """Reminders to participants who have not finished the wave that is open to them."""
 
     channels: tuple[Channel, ...]
-    """How they are sent: by `mail`, to participants who give an address for it on a page between the waves;
-    `prolific`, as a message to Prolific's participants; `webhook`, to a server of yours. Each reminder takes the
-    first one by which the participant can be reached."""
+    """The channels: `mail`, to participants who give an address for it on a page between the waves; `prolific`, as a
+    message to Prolific's participants; `webhook`, to a server of yours. Each reminder takes the first one by which the
+    participant can be reached."""
     send: tuple[Reminder, ...]
     """The reminders. If several are due, as after a pause of the server, only the last is sent."""
     at_most: Annotated[int, Field(ge=1)] = 3
     """The most that one participant gets in one wave."""
     quiet_hours: QuietHours = QuietHours()
-    """When nothing is sent. For none, give both the same hour."""
+    """The hours in which nothing is sent. For none, give both the same hour."""

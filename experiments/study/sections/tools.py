@@ -38,18 +38,19 @@ class ToolSet(StrictModel):
     writes: tuple[ToolName, ...] = ()
     """The tools that change something. What the server itself says of them does not count."""
     approve: Literal["never", "writes", "always"] = "writes"
-    """Which calls the participant must allow before they are made: none, those of `writes`, or all."""
+    """The calls that the participant must allow before they are made: none, those of `writes`, or all."""
     show: Literal["none", "names", "steps"] = "steps"
-    """What the participant sees of calls: nothing, the names of the tools, or names, arguments and results."""
+    """The parts of calls that the participant sees: nothing, the names of the tools, or names, arguments and
+    results."""
     labels: dict[ToolName, str] = {}
-    """What participants read for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name
+    """The participants' words for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name
     without a label they read its words: `get_order` is "Get order"."""
     max_calls: Annotated[int, Field(ge=1, le=100)] = 10
-    """How many calls a model may make for one reply; after them it must reply without tools."""
+    """The number of calls that a model may make for one reply; after them it must reply without tools."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 30
-    """How long a call may take, in seconds. Then the model is told that it failed."""
+    """The time that a call may take, in seconds. Then the model is told that it failed."""
     max_chars: Annotated[int, Field(ge=100, le=200_000)] = 20_000
-    """How much of a result the model is given, in characters."""
+    """The most characters of a result for the model."""
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Self:
@@ -64,10 +65,10 @@ class ToolSet(StrictModel):
         return self
 
     def asks(self, tool: str) -> bool:
-        """Whether the participant must allow a call of a tool."""
+        """Return True if the participant must allow a call of a tool."""
         return self.approve == "always" or (self.approve == "writes" and tool in self.writes)
 
     def label(self, name: str) -> str:
-        """What participants read for the name of a tool or an argument."""
+        """Return the participants' words for the name of a tool or an argument."""
         words = _BETWEEN_WORDS.sub(" ", name).strip()
         return self.labels.get(name) or words[:1].upper() + words[1:] or name

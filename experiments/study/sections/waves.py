@@ -1,4 +1,4 @@
-"""When a wave of a study opens, and for how long.
+"""Times at which a wave of a study opens and closes.
 
 Days and weeks are those of the participant's calendar, so they keep the hour when daylight saving begins or ends; hours
 and minutes are exact (RFC 5545, 3.3.6). A local time that such a change leaves out is read with the offset before it,
@@ -53,13 +53,13 @@ Missed = Literal["go_on", "drop", "invite_again"]
 
 
 class Opening(StrictModel):
-    """When a wave opens: some time after an earlier wave, or on a date. An hour is that of the participant's own time
-    zone."""
+    """The opening of a wave: some time after an earlier wave, or on a date. An hour is that of the participant's own
+    time zone."""
 
     after: Span | None = None
     """The time since an earlier wave, such as `7 days` or `20 hours`."""
     since: Literal["end", "start"] = "end"
-    """Whether `after` counts from the end or from the start of that wave."""
+    """The point from which `after` counts: the end or the start of that wave."""
     of: Slug | None = None
     """The id of the earlier wave. The wave before by default."""
     on: date | None = None
@@ -109,7 +109,8 @@ def next_hour_us(at_us: int, hour: str | None, zone: ZoneInfo) -> int:
 
 
 def opening_us(opening: Opening, since_us: int, zone: ZoneInfo) -> int:
-    """When a wave opens for a participant; `since_us` is when the time in `after` began to count."""
+    """Return the time at which a wave opens for a participant; `since_us` is when the time in `after` began to
+    count."""
     if opening.on is not None:
         return hour_us(opening.on, opening.at, zone)
     at_us = later_us(since_us, opening.after, zone)
