@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "data" / "tau2" / "bicycle-shop"
 
 
 class Impossible(ProblemError):
-    """What a tool was asked for cannot be done; the message is for the model."""
+    """A tool's error: it cannot do what it was asked for; the message is for the model."""
 
 
 class BicycleShop:

@@ -131,7 +131,7 @@ def embeds(text: str) -> list[Embed]:
 
 
 def is_picture(text: str) -> bool:
-    """Whether a Markdown text is one picture and nothing else."""
+    """Return True if a Markdown text is one picture and nothing else."""
     return [token.type for token in _tokens(shortened(text))] == [
         "paragraph_open",
         "inline",
@@ -154,7 +154,7 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
 
 
 def has_metadata(content: bytes) -> bool:
-    """Whether a picture holds EXIF data other than its orientation, as photos do: place, time, camera."""
+    """Return True if a picture holds EXIF data other than its orientation, as photos do: place, time, camera."""
     from PIL import Image
 
     with Image.open(BytesIO(content)) as image:

@@ -70,7 +70,7 @@ class Registry(Generic[Entry]):
         return dict(sorted(self.entries.items()))
 
     def has(self, name: str) -> bool:
-        """Whether there is one of this name; if the module of its name has it, no other is imported."""
+        """Return True if there is one of this name; if the module of its name has it, no other is imported."""
         own = f"{self._package}.{name.replace('-', '_')}"
         if name not in self.entries and own in modules(self._package):
             import_module(own)

@@ -239,7 +239,7 @@ class Records:
 
     @property
     def header(self) -> int | None:
-        """Which one names the columns: the first with at least two cells, if any row has as many."""
+        """The row that names the columns: the first with at least two cells, if any row has as many."""
         wide = max((sum(map(bool, cells)) for _, cells in self.filled), default=0) > 1
         places = (place for place, (_, cells) in enumerate(self.filled) if not wide or sum(map(bool, cells)) > 1)
         return next(places, None)

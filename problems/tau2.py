@@ -97,7 +97,7 @@ def _problem(task: Any, domain: str, tags: Mapping[str, str]) -> Problem:
 
 
 def _impossible(task: Mapping[str, Any]) -> Iterator[str]:
-    """What a task asks for beyond a conversation that begins with the domain's own database."""
+    """Yield the parts of a task that need more than a conversation that begins with the domain's own database."""
     yield from (f"initial_state.{name}" for name, value in (task.get("initial_state") or {}).items() if value)
     actions: Sequence[Any] = (task.get("evaluation_criteria") or {}).get("actions") or ()
     if task.get("user_tools") or any(action.get("requestor") == "user" for action in actions):

@@ -20,8 +20,8 @@ def client_network(address: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def client_networks(address: str) -> tuple[tuple[str, int], ...]:
-    """What a client counts for, each with how many addresses it may count for: an IPv4 address, or the networks of an
-    address of IPv6, the smallest first."""
+    """Return the names under which a client is counted, each with the number of addresses that it may count for: an
+    IPv4 address, or the networks of an address of IPv6, the smallest first."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -50,7 +50,7 @@ class GcraLimiter:
         return len(self._whole_s)
 
     def allow(self, name: str, now_s: float) -> bool:
-        """Whether one more request of this name is within the limit; if so, it is counted."""
+        """Count one more request of this name if it is within the limit; return False if it is not."""
         whole_s = max(self._whole_s.get(name, now_s), now_s) + self._each_s
         if whole_s - now_s > self._most_s + 1e-9:
             return False
@@ -76,7 +76,7 @@ class AddressLimiter:
         self._by_times = {times: GcraLimiter(times * rate, times * burst) for times in IPV6_NETWORKS.values()}
 
     def allow(self, address: str, now_s: float) -> bool:
-        """Whether one more request of this address is within all its limits; if so, it is counted."""
+        """Count one more request of this address if it is within all its limits; return False if it is not."""
         allowed: list[tuple[GcraLimiter, str]] = []
         for network, times in client_networks(address):
             if not self._by_times[times].allow(network, now_s):

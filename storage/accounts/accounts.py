@@ -109,7 +109,7 @@ class Accounts:
         return tuple(sorted(found, key=lambda account: (ROLES.index(account.role), account.name)))
 
     def actors(self) -> tuple[str, ...]:
-        """Whoever can have done something: everybody who has or had an account, and those without one."""
+        """Return everybody who can have acted: all who have or had an account, and those without one."""
         with self._database.connect() as connection:
             names = connection.execute(select(_who.name).order_by(_who.name)).scalars().all()
         return (*names, TERMINAL, FIRST, STRANGER)

@@ -1,5 +1,5 @@
-"""Which models made data of a study: what was asked of each, when, with which prompt, and what came of it; and how far
-annotating is, from the cells, their replies and the facts alone."""
+"""Models that made data of a study: their calls, when, with which prompt, and with what result; and the progress of
+annotating, from the cells, their replies and the facts alone."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def texts(database: Database, cell: str, sample: int) -> tuple[str, ...]:
 
 
 def stored(database: Database, keys: Iterable[str]) -> Iterator[StoredReply]:
-    """What came of every step of some cells, or how it failed last; cell by cell in the order of their keys, within one
-    by sample and step."""
+    """Yield the result of every step of some cells, or its last failure; cell by cell in the order of their keys,
+    within one by sample and step."""
     columns = [_own[name] for name in StoredReply._fields]
     latest = case((BROUGHT, 0), else_=1), _own.started_us.desc(), _own.number.desc()
     for some in _parts(sorted(set(keys))):

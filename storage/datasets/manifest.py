@@ -42,7 +42,8 @@ class ExportedFile:
     as_floats: frozenset[str] = frozenset()
     as_texts: frozenset[str] = frozenset()
     lines: LinesCopy | None = None
-    """Where the export has JSON files too: `datasets` reads all configs of a folder in one format."""
+    """The copy as JSON lines, if the export has JSON files too: `datasets` reads all configs of a folder in one
+    format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ class ExportManifest:
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     masked: bool = False
-    """Whether personal data in free text were masked."""
+    """True if personal data in free text were masked."""
     personal: tuple[tuple[str, str, str, int], ...] = ()
-    """How many were found of each kind (exports/personal_data.py): path, column, kind and number."""
+    """The number found of each kind (exports/personal_data.py): path, column, kind and number."""
     without: tuple[str, ...] = ()
     """The columns that were left out."""

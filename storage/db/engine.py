@@ -326,7 +326,7 @@ def attempts(what: str) -> Iterator[AbstractContextManager[object]]:
 
 
 def repeated(what: str, make: Callable[[], Made]) -> Made:
-    """What `make` returns, called again as long as it raises Conflict; see `attempts`."""
+    """Call `make` until it no longer raises Conflict, and return its result; see `attempts`."""
     for attempt in attempts(what):
         with attempt:
             return make()

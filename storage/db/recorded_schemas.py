@@ -1,4 +1,4 @@
-"""Which schemas a study fills, read from its documents; they are not built, as a package that they need may be gone."""
+"""Schemas that a study fills, read from its documents; they are not built, as a package that they need may be gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which revision of the tables a database has, and whether this Parley can work with it.
+"""The revision of a database's tables, and the check that this Parley can work with it.
 
 The stamp is alembic's own table. It is read here without alembic, because every command opens a database and few
 migrate one.

@@ -1,4 +1,4 @@
-"""What is kept so that only the deployment's secret opens it: Fernet (AES-128-CBC with HMAC-SHA-256).
+"""Seal data so that only the deployment's secret opens them: Fernet (AES-128-CBC with HMAC-SHA-256).
 
 cryptography takes 7 MB and is imported with the first use: many servers seal nothing.
 """

@@ -16,7 +16,7 @@ from storage.schemas.registry import released
 
 @dataclass(frozen=True, slots=True)
 class RowOwner:
-    """Whose rows they are: a session's, or with an empty stream and origin the study's own."""
+    """The owner of rows: a session, or with an empty stream and origin the study."""
 
     study: str
     stream: str = ""

@@ -159,7 +159,7 @@ def last_us(engine: Engine) -> int:
 
 
 def in_progress(now_us: int) -> ColumnElement[bool]:
-    """Whether a session's place is kept: for as long after its last event as it was at its start."""
+    """True while a session's place is kept: for as long after its last event as it was at its start."""
     kept = or_(_seat.until_us > now_us, _seat.last_us + _seat.until_us - _seat.begun_us > now_us)
     return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
 

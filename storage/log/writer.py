@@ -61,7 +61,7 @@ class Enrolment:
     person: str | None = None
     wave: str | None = None
     again: bool = False
-    """Whether the person has an earlier session; if that was withdrawn meanwhile, none starts."""
+    """True if the person has an earlier session; if that was withdrawn meanwhile, none starts."""
 
 
 @dataclass(frozen=True, slots=True)

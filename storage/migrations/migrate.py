@@ -42,7 +42,8 @@ ENVIRONMENT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class MigrationStatus:
-    """Which revision a database has, what it waits for, and which tables that follow from the log are outdated."""
+    """The revision of a database, those that it waits for, and the outdated ones of its tables that follow from the
+    log."""
 
     revision: str | None
     waiting: Sequence[str]

@@ -66,7 +66,7 @@ class Payee:
     excluded: str | None = None
     """A researcher's reason; None if it is not excluded."""
     status: str = ""
-    """What was last observed of the submission at the recruiter; empty if nothing was."""
+    """The status last observed of the submission at the recruiter; empty if none was."""
     submission: str = ""
     flags: str = ""
     person: str = ""
@@ -164,7 +164,8 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
 
 
 def _status(marks: Sequence[str], observed: Mapping[str, Observation], events: Iterable[Event]) -> str:
-    """What counts under the first of these marks; empty if the participant came back with another submission since."""
+    """Return the status under the first of these marks; empty if the participant came back with another submission
+    since."""
     one = known_as(marks, observed)
     if one is None:
         return ""

@@ -1,4 +1,4 @@
-"""What was asked of a recruiter's API about a study or its submissions: acts, in the study's own stream.
+"""Acts at a recruiter's API on a study or its submissions, in the study's own stream.
 
     asked {act, what, who, ...}                       it was decided, by a person or by the study's rule; `cents` is the
                                                       money that it commits, `sessions` those of the submissions

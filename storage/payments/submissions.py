@@ -58,7 +58,7 @@ def plain_status(status: str) -> str:
 
 
 def latest(observations: Iterable[Observation]) -> dict[str, Observation]:
-    """What counts of each submission, by its mark."""
+    """Return the observation that counts for each submission, by its mark."""
     found: dict[str, Observation] = {}
     for one in observations:
         known = found.get(one.submission)
@@ -68,12 +68,12 @@ def latest(observations: Iterable[Observation]) -> dict[str, Observation]:
 
 
 def known_as(marks: Sequence[str], observed: Mapping[str, Observation]) -> Observation | None:
-    """What counts under the first of a session's marks under which anything was observed."""
+    """Return the observation under the first of a session's marks that has one."""
     return next(filter(None, map(observed.get, marks)), None)
 
 
 def observations_in(connection: Connection, recruiter: str) -> dict[str, Observation]:
-    """What counts of each submission at a recruiter, by its mark."""
+    """Read the observation that counts for each submission at a recruiter, by its mark."""
     return latest(map(_observation, _observed(connection, recruiter, 0)))
 
 

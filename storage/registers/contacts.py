@@ -1,4 +1,4 @@
-"""Where reminders of a study with waves reach people: mail addresses that they gave for it, and ids at Prolific.
+"""Addresses for reminders of a study with waves: mail addresses that people gave for it, and ids at Prolific.
 
 Both are sealed, and outside the log and every export. A mail address is a row of `participant_identity` that is no
 session's: its stream is MAIL and the person's random id. It goes when the person unsubscribes or withdraws, and with

@@ -1,4 +1,4 @@
-"""What the judges of a study's rules cost, with what calls in progress can cost still: one count for all processes.
+"""The cost of the judges of a study's rules, and of their calls in progress at most: one count for all processes.
 
 What a killed process had reserved stays counted, as its calls may have been paid.
 """

@@ -66,7 +66,7 @@ class Conversation:
     """The participant's factors with their values; of an imported conversation none are known."""
     models: tuple[str, ...] = ()
     pictures: tuple[Data, ...] = ()
-    """What is known of the pictures that the participant sent."""
+    """The facts about the pictures that the participant sent."""
 
     @property
     def said(self) -> Talk:
@@ -80,7 +80,7 @@ def origin_of(database: Database, study: str, wanted: str | None) -> str:
 
 
 def picture_note(picture: Data) -> str:
-    """What a text says of a picture in its place."""
+    """Return the note that stands for a picture in a text."""
     return f"[Picture, {picture['width']} x {picture['height']} pixels]"
 
 

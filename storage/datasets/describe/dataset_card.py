@@ -206,7 +206,7 @@ def _citing(manifest: ExportManifest, info: DatasetInfo) -> str:
 
 
 def _of_schema(manifest: ExportManifest) -> str:
-    """Whose the names of the columns are; empty for a release itself, and for tables of Parley's own."""
+    """Name the source of the columns; empty for a release itself, and for tables of Parley's own."""
     schema, origins = manifest.schema, original_origins(manifest)
     if not schema.source or is_release(manifest):
         return ""

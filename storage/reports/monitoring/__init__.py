@@ -93,7 +93,7 @@ class StudyMonitor:
     models: tuple[ModelCallSummary, ...]
     latency: Mapping[str, Latency]
     spent: float
-    """What has been spent of the study's budget, in sessions of all origins to which it applies."""
+    """The money spent of the study's budget, in sessions of all origins to which it applies."""
     fidelity: FidelityMonitor
     reminders: ReminderCounts | None
     """None in a study without reminders."""

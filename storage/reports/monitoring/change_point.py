@@ -1,4 +1,4 @@
-"""Whether, and where, a series of values changed: the change-point model, looked at again after each value.
+"""Detect changes in a series of values: the change-point model, looked at again after each value.
 
 Hawkins, Qiu and Kang: The Changepoint Model for Statistical Process Control (Journal of Quality Technology 35, 2003);
 by ranks Hawkins and Deng (the same, 42, 2010), of zeros and ones Ross, Tasoulis and Adams (Computational Statistics 28,

@@ -96,7 +96,7 @@ SessionCache = dict[str, _Session]
 
 
 def fidelity_monitor(connection: Connection, known: Mapping[str, Any], cache: SessionCache) -> FidelityMonitor:
-    """How the models of a study are now; `cache` keeps the sessions from one look to the next."""
+    """Measure the present state of a study's models; `cache` keeps the sessions from one look to the next."""
     seats, now_us = {row.stream: row for row in connection.execute(_NEWEST, known)}, known["now_us"]
     for stream in cache.keys() - seats.keys():
         del cache[stream]
