@@ -255,7 +255,7 @@ def _differs(step_kind: type[Step], key: str) -> bool:
 
 
 def _roles(step_kind: type[Step], name: str) -> Iterator[str]:
-    """What later steps can refer to, and what must be there, as the step's own code says it."""
+    """Yield the names that a step gives to later ones, and those that it needs, as the step's own code says it."""
     roles = (
         ("provides", "Gives"),
         ("requires", "Needs"),

@@ -1,4 +1,4 @@
-"""Where the guides' pictures are kept, and how: as PNG with a palette, which a page loads fast."""
+"""The guides' pictures: PNG with a palette, which a page loads fast."""
 
 from __future__ import annotations
 

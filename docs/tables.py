@@ -1,4 +1,4 @@
-"""What reference pages are made of: tables of a model's keys, in words that a researcher reads."""
+"""Parts of reference pages: tables of a model's keys, in words that a researcher reads."""
 
 from __future__ import annotations
 

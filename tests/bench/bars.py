@@ -1,4 +1,4 @@
-"""What a bench has measured, as a table for docs/benchmarks.md, and whether its bars are kept."""
+"""A bench's measures, as a table for docs/benchmarks.md, and the check of its bars."""
 
 from __future__ import annotations
 

@@ -48,7 +48,6 @@ class Load:
 
     usable_ms: float = 0
     kept: set[str] = field(default_factory=set)
-    """What was."""
     size: int = 0
     """Bytes over the line, with headers."""
     mortal: list[str] = field(default_factory=list)

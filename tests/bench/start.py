@@ -1,4 +1,4 @@
-"""How long Parley takes to its first page and how much memory it has then, beside a bare Gradio page.
+"""Measure Parley's time to its first page and its memory then, beside a bare Gradio page.
 
 `python -m tests.bench.start`; `--times 1` is a short form. Both start in turn, on one core: `parley serve demo` over a
 database that is there, and a page of Gradio's with a text and a button. Seconds are until the first page came, memory

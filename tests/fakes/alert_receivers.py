@@ -1,4 +1,4 @@
-"""Who receives alerts: a server to which they are posted."""
+"""A server to which alerts are posted."""
 
 from __future__ import annotations
 

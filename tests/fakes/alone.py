@@ -61,7 +61,7 @@ class Talk:
 
 
 class Asking(Backend):
-    """What the model was asked, in order, and what it does: `told` hears the seed and says with what it fails."""
+    """Records what the model was asked, in order; `told` hears the seed and raises the failure of the reply."""
 
     def __init__(self, told: Told = lambda seed: None) -> None:
         self.told = told

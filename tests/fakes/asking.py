@@ -1,4 +1,4 @@
-"""How tests ask a backend: one request, some limits, a clock on which nothing takes time."""
+"""Requests to a backend: one request, some limits, a clock on which nothing takes time."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What is asked in small studies with a check, right and wrong answers to it, and problems with options."""
+"""Questions of small studies with a check, right and wrong answers to it, and problems with options."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command said, and its exit code as `parley` itself would have it."""
+    """A command's output, and its exit code as `parley` itself would have it."""
 
     returncode: int
     stdout: str

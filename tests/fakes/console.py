@@ -47,7 +47,7 @@ class Room:
 
     @property
     def did(self) -> list[tuple[str, str, str]]:
-        """Who did what in the audit log, the latest last."""
+        """User, act and object of each entry in the audit log, the latest last."""
         entries = self.desk.accounts.audit_log.read(most=1000)
         return [(entry.who, entry.what, entry.about) for entry in reversed(entries)]
 

@@ -17,7 +17,7 @@ PATIENCE_S = 60.0
 
 @dataclass
 class Crowd:
-    """Who came to a study, one after another at each of many places."""
+    """Participants who came to a study, one after another at each of many places."""
 
     url: str
     study: str

@@ -38,7 +38,7 @@ def small(
 
 
 def places(make: Callable[..., object], *given: Any, **keys: Any) -> list[str]:
-    """Where the errors are of a study that cannot be made; none, if it can."""
+    """List the places of the errors of a study that cannot be made; none, if it can."""
     try:
         make(*given, **keys)
     except StudyError as error:

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis tries where one takes long: some in `make test`, many in `make soak`."""
+"""The number of Hypothesis's examples where one takes long: some in `make test`, many in `make soak`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tests of analyses share: estimates by their names, and ranks."""
+"""Shared parts of analyses' tests: estimates by their names, and ranks."""
 
 from __future__ import annotations
 

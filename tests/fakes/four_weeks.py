@@ -43,7 +43,7 @@ def study(**keys: Any) -> Study:
 
 
 class Growing(Random):
-    """Whose trust is about 4 at first, and grows by `slope` each week."""
+    """A user whose trust is about 4 at first, and grows by `slope` each week."""
 
     slope = 0.0
 

@@ -9,7 +9,7 @@ from tests.fakes.http_server import Answer, HttpFake, Request, serve
 
 
 class HostPages(HttpFake):
-    """What it serves by path; `cookies` are set with the page at that path."""
+    """Serves pages by path; `cookies` are set with the page at that path."""
 
     def __init__(self) -> None:
         super().__init__()

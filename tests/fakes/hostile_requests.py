@@ -1,4 +1,4 @@
-"""What a hostile browser sends: what is near to what is asked, and anything."""
+"""Requests of a hostile browser: near to the expected ones, and anything."""
 
 from __future__ import annotations
 

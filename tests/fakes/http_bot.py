@@ -56,7 +56,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the API answered to a look or an act."""
+    """The API's answer to a look or an act."""
 
     status: int
     screen: Screen | None
@@ -71,7 +71,7 @@ class HttpBot:
     def __init__(self, url: str, seed: str, *, canary: str = "", patience_s: float = 0) -> None:
         self.canary = canary
         self.acts: list[Act] = []
-        """What was acknowledged, in order."""
+        """The acknowledged acts, in order."""
         self.heard: list[bytes] = []
         """Every answer's headers and body."""
         self.client = httpx2.AsyncClient(base_url=url, timeout=60)

@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one request: a status with its headers; `hang` until the server ends; `cut` when half of its body
-    has arrived; `lose` the answer to what was carried out; its body `damaged` on the way. `on`: a pattern of the
-    requests that it meets, such as `POST studies/`."""
+    """A fault of one request: a status with its headers; `hang` until the server ends; `cut` when half of its body has
+    arrived; `lose` the answer to what was carried out; its body `damaged` on the way. `on`: a pattern of the requests
+    that it meets, such as `POST studies/`."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Answer:
 
 
 class GoneAway(Exception):
-    """Whoever asked is not there any more: nothing is answered."""
+    """The client is gone: nothing is answered."""
 
 
 class HttpFake:

@@ -1,5 +1,3 @@
-"""How a test is done with a database."""
-
 from __future__ import annotations
 
 import time

@@ -1,4 +1,5 @@
-"""What a participant's life is tried on: a study with every way to end, and servers over one database that restart."""
+"""The surroundings of a participant's life: a study with every way to end, and servers over one database that
+restart."""
 
 from __future__ import annotations
 

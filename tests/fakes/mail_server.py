@@ -66,7 +66,7 @@ class _Session(socketserver.StreamRequestHandler):
         self.request.close()  # the encrypted one, which the server does not know
 
     def _answered(self, command: str, usual: str) -> str:
-        """What was answered to a command; empty if the connection is over."""
+        """Answer a command, and return the answer; empty if the connection is over."""
         answer = self.its.answers.get(command, usual)
         if answer == "hang":
             self.its.leave.wait()

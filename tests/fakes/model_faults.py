@@ -1,4 +1,4 @@
-"""What the fake model server can do: an ordinary reply, and every fault that a real one has shown, in any protocol."""
+"""Replies of the fake model server: an ordinary one, and every fault that a real one has shown, in any protocol."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -11,7 +11,7 @@ KEY = "sk-a-key-that-nobody-may-see"
 
 
 class Listing(HttpFake):
-    """What it serves: a model, or another status than 200."""
+    """Serves a model, or another status than 200."""
 
     key_header = "authorization"
     status = 200

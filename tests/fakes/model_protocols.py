@@ -1,5 +1,5 @@
-"""What the fake model server's replies are in each protocol: OpenAI's two, Anthropic's, as a stream and in one piece;
-and an endpoint of nobody's making, as studies describe them for the backend `http`."""
+"""Replies of the fake model server in each protocol: OpenAI's two, Anthropic's, as a stream and in one piece; and an
+endpoint of nobody's making, as studies describe them for the backend `http`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACE = {"item_id": "msg_fake", "output_index": 0, "content_index": 0}
 
 
 class OpenAIReply(Reply):
-    """What Chat Completions and Responses have in common."""
+    """The common part of Chat Completions and Responses."""
 
     async def error(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}

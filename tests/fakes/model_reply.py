@@ -18,22 +18,22 @@ class Left(Exception):
 
 @dataclass
 class Reply:
-    """What faults write with: a response on one connection, in the words of one protocol."""
+    """The response that faults write: on one connection, in the words of one protocol."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     body: dict[str, Any]
     headers: dict[str, str] = field(default_factory=dict)
     bytewise: bool = False
-    """Whether every byte of the stream is sent in a chunk of its own."""
+    """True if every byte of the stream is sent in a chunk of its own."""
     newline: str = "\n"
-    """How the lines of the stream end."""
+    """The end of the stream's lines."""
     mark: bytes = b""
-    """What stands before the stream: nothing, or a byte order mark."""
+    """The beginning of the stream: nothing, or a byte order mark."""
     kind: str = ""
     """The content type of the stream, where it is not the right one."""
     usage: bool = True
-    """Whether the end tells what the reply has cost."""
+    """True if the end tells the cost of the reply."""
     _packer: Any = None
 
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"

@@ -44,17 +44,17 @@ class Server:
     base_url: str = ""
     requests: list[Received] = field(default_factory=list)
     connections: int = 0
-    """How many connections were opened, ever."""
+    """The number of connections ever opened."""
     open: set[asyncio.StreamWriter] = field(default_factory=set)
     """The connections that are open now."""
     dropped: int = 0
-    """How many replies the client left before their end."""
+    """The number of replies that the client left before their end."""
 
     reply_to: Callable[[str], str] = reply_to
     """Gives the ordinary reply to a message."""
 
     mended: bool = False
-    """Whether all faults are gone, and every model gives an ordinary reply."""
+    """True once all faults are gone, and every model gives an ordinary reply."""
 
     def wait_until_dropped(self, count: int = 1, timeout_s: float = 100.0) -> bool:
         give_up = time.monotonic() + timeout_s
@@ -114,7 +114,8 @@ async def _play(server: Server, received: Received, reader: asyncio.StreamReader
 
 
 def _picky(body: dict[str, Any]) -> str:
-    """What a model called `picky:NAME,NAME` says of the first of these that a request has: fields, or `system`."""
+    """Return the refusal of a model called `picky:NAME,NAME`, for the first of these in a request: fields, or
+    `system`."""
     model = str(body.get("model"))
     roles = {one["role"] for one in body.get("messages") or body.get("input") or () if isinstance(one, dict)}
     for name in model.removeprefix("picky:").split(",") if model.startswith("picky:") else ():

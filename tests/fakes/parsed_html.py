@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 
 class ParsedPage(HTMLParser):
-    """What stands in a page."""
+    """The content of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ ENDED = ("no_consent", "screened_out", "technical_failure")
 
 @dataclass(frozen=True)
 class Somebody:
-    """Who takes part: from where, how many questions they get right (the attention check is the last), how it ends."""
+    """A participant: their recruiter, the number of right answers (the attention check is the last), and the end."""
 
     recruiter: str
     id: str

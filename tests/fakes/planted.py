@@ -31,7 +31,8 @@ KINDS = {"math": (0,) * 5 + (1,) * 5 + (2,) * 2, "physics": (3,) * 12, "moral": 
 
 @dataclass(frozen=True)
 class Planted:
-    """What is true of a study: effects on the scale of the logit, and how abilities and questions' ease spread."""
+    """The truth about a study: effects on the scale of the logit, and the spread of abilities and of questions'
+    ease."""
 
     participants: int = 650
     intercept: float = 1.6
@@ -91,7 +92,7 @@ def drawn(planted: Planted, chance: np.random.Generator) -> pd.DataFrame:
 
 
 def _order(subject: Ints, chance: np.random.Generator) -> Ints:
-    """Which of a batch's questions come alone (the first three) and which with the chatbot.
+    """Draw the questions of a batch that come alone (the first three) and those with the chatbot.
 
     In mathematics one of each dataset comes alone.
     """

@@ -72,14 +72,14 @@ class Client(StreamRequestHandler):
         return session
 
     def _answer(self, session: BufferedIOBase) -> tuple[bytes, bytes]:
-        """What a session answers until it is ready, and the message that it is, which ends with its state."""
+        """Read a session's answer until it is ready, and the message that it is, which ends with its state."""
         answered = b""
         while (kind := session.read(1)) != b"Z":
             answered += kind + _body(session)
         return answered, kind + _body(session)
 
     def _asked(self) -> bytes | None:
-        """What the client asks, up to where it waits for an answer; None when it leaves."""
+        """Read the client's request, up to where it waits for an answer; None when it leaves."""
         asked = b""
         while (kind := self.rfile.read(1)) not in (b"", b"X"):
             asked += kind + _body(self.rfile)

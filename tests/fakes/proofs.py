@@ -1,4 +1,4 @@
-"""What proves who comes: signed links of ours, and Prolific's keys and tokens, as Prolific makes them."""
+"""Proofs of participants: signed links of ours, and Prolific's keys and tokens, as Prolific makes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sessions(served: Served) -> list[str]:
 
 
 def signed(study: str, recruiter: str, id_: str, **more: str) -> str:
-    """What stands after the address of a study in a link that we signed; `more` are other parameters."""
+    """Return the query of a signed link to a study; `more` are other parameters."""
     name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else "pid"
     made = Participants(create_engine("sqlite://"), SECRET).signature(study, recruiter, id_)
     return "?" + "&".join(f"{name}={value}" for name, value in {name: id_, SIGNATURE: made, **more}.items())

@@ -62,7 +62,8 @@ class File:
         return json.dumps([self.rows[n] for n in picks], ensure_ascii=False, indent=self.indent).encode()
 
     def same(self, content: bytes, picks: Sequence[int] | None = None) -> bool:
-        """Whether a file is this one: to the byte, or for JSON the same objects, keys in order, with the same types."""
+        """Return True if a file is this one: to the byte, or for JSON the same objects, keys in order, with the same
+        types."""
         if isinstance(self.rows, pd.DataFrame):
             return content == self.content(picks)
         return json.dumps(json.loads(content)) == json.dumps(json.loads(self.content(picks)))
@@ -129,7 +130,7 @@ def _cell(column: Column) -> st.SearchStrategy[Any]:
 
 
 def _cells(table: ReleasedTable, own: Mapping[str, st.SearchStrategy[Any]]) -> dict[str, st.SearchStrategy[Any]]:
-    """What may stand in each column of a table, by its form unless it is said."""
+    """Return a strategy for the cells of each column: its `own`, or one by the column's form."""
     return {column.name: own.get(column.name, _cell(column)) for column in table.columns}
 
 

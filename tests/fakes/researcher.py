@@ -44,7 +44,7 @@ class Researcher:
     """A console that is asked without a network; or whoever answers at the URL."""
     heard: list[bytes] = field(default_factory=list)
     waited_ms: float = 0.0
-    """How long the console took to answer, all requests together."""
+    """The time that the console took to answer, all requests together."""
     page: str = "test"
     """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
@@ -136,7 +136,7 @@ class Researcher:
 
 
 def value(update: Any) -> Any:
-    """What a part of the page shows, sent as it stands or in an update."""
+    """Return the value of a part of the page, sent as it stands or in an update."""
     return update.get("value") if isinstance(update, Mapping) else update
 
 

@@ -36,7 +36,8 @@ def enrolment(seed: str, at_us: int = 0) -> Action:
 
 
 def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action | None:
-    """What the world owes the session: a draw, an assignment, the end, a model's reply, or the call of a tool."""
+    """Return the world's next act for the session: a draw, an assignment, the end, a model's reply, or the call of a
+    tool."""
     jobs = pending_tasks(study, state)
     if not jobs:
         return None
@@ -53,7 +54,7 @@ def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action 
 
 
 def click(study: Study, state: State, bot: RandomBot, at_us: int, *, person: str = "", **known: Any) -> Action:
-    """What a bot does on the present screen; with a person, it gives the right answers that the person finds."""
+    """Return a bot's act on the present screen; with a person, it gives the right answers that the person finds."""
     seen = screen(study, state)
     kind, values = bot.act(seen)
     if person and kind == "submit":

@@ -1,4 +1,4 @@
-"""Who watches that no transaction of Parley's is open while something is awaited, in all that the tests' processes do.
+"""A watch on transactions of Parley's that are open while something is awaited, in all that the tests' processes do.
 
 Where a transaction begins in a thread with an event loop, the loop is asked to look at it next: it comes to that only
 when the coroutine that began it awaits something, and by then it must be over.

@@ -1,4 +1,4 @@
-"""What a process of Parley's makes once, made before it is forked: the participants' page and all plugins.
+"""Parts that a process of Parley's makes once, made before it is forked: the participants' page and all plugins.
 
 It is imported by the process that others are forked from, and took most of their start.
 """

@@ -71,7 +71,7 @@ def running(folder: Path, command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def demo_answers(folder: Path) -> bool:
-    """Whether the first page of `make demo` is there before its time is up."""
+    """Return True if the first page of `make demo` is there before its time is up."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

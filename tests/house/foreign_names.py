@@ -1,4 +1,4 @@
-"""Which parameters share no word with their type.
+"""List the parameters that share no word with their type.
 
 What counts is each parameter whose annotation names a class of ours: `location: Location` shares a word, `place:
 Location` does not. Plurals are as good; so is any word of the class's name (`clock: VirtualClock`).
@@ -42,7 +42,7 @@ def parameters(nodes: Iterable[tuple[str, ast.AST]]) -> Iterator[Parameter]:
 
 
 def _from_others(node: ast.AST) -> set[str]:
-    """What is imported from others: their `Event` or `Random` is not ours of the same name."""
+    """Return the names imported from others: their `Event` or `Random` is not ours of the same name."""
     match node:
         case ast.Import(names=aliases):
             return {one.asname or one.name for one in aliases if not one.name.startswith(ROOMS)}
@@ -63,5 +63,5 @@ def _names(annotation: ast.AST | None, others: Set[str]) -> set[str]:
 
 
 def is_foreign(name: str, classes: str) -> bool:
-    """Whether a parameter's name has no word of its classes' names."""
+    """Return True if a parameter's name has no word of its classes' names."""
     return not words(name) & words(classes)

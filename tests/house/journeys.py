@@ -1,4 +1,4 @@
-"""How many of our files a message, a click and an export pass: `python -m tests.house.journeys [--list NAME]`.
+"""Count our files that a message, a click and an export pass: `python -m tests.house.journeys [--list NAME]`.
 
 Each journey is made once to warm the caches, and again under `sys.setprofile`, in threads other than the one that plays
 the participant; those of a participant twice, of which the shorter counts, as what the server does by its clock may

@@ -247,7 +247,8 @@ def foreign_parameters(sources: Sources) -> list[str]:
 
 
 def bare_strings(sources: Sources) -> list[str]:
-    """What is said of a constant is a `#` comment above it; only fields, whose texts are read, have a string below."""
+    """List the strings below constants, whose place is a `#` comment above; fields, whose texts are read, have a
+    string."""
     return [
         f"{path}:{text.lineno}"
         for path, node in _nodes(sources, "")

@@ -29,7 +29,7 @@ LISTENING = (ROOT / "app/cli/http_server.py").read_text(encoding="utf-8")
 
 
 def said(directive: str) -> str:
-    """What stands behind a directive of nginx, wherever it stands once."""
+    """Return the value of a directive of nginx, wherever it stands once."""
     (found,) = re.findall(rf"^ *{re.escape(directive)} +(.*?);", NGINX.read_text(encoding="utf-8"), re.M)
     return found
 

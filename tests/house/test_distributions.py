@@ -58,7 +58,7 @@ def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(environment: Path, folder: Path, program: str, *words: str) -> str:
-    """What a program of the environment prints, without anything of the repository on its paths."""
+    """Return the output of a program of the environment, without anything of the repository on its paths."""
     env = {"PATH": f"{environment}/bin:/usr/bin:/bin", "HOME": str(folder), "COLUMNS": "200"}
     command = [environment / "bin" / program, *words]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)

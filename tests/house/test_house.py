@@ -93,7 +93,7 @@ def test_every_pin_has_a_hash(locked: dict[str, list[tuple[str, bool]]]) -> None
 
 
 def undeclared(sources: Sources, project: dict) -> set[str]:
-    """What the rooms import that the project does not declare."""
+    """Return the packages that the rooms import and the project does not declare."""
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *(line for name, some in extras.items() if name != "dev" for line in some)]
     declared = {canonicalize_name(Requirement(line).name) for line in lines}

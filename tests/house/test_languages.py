@@ -112,7 +112,8 @@ def _of_protocols() -> Iterator[str]:
 
 
 def _of_steps() -> Iterator[str]:
-    """What steps say where a study does not: the defaults of their keys, and the words of their own questions."""
+    """Yield the texts of steps where a study has none: the defaults of their keys, and the words of their own
+    questions."""
     for name, kind in kinds().items():
         if kind.__module__.startswith("experiments."):
             yield from texts_in(kind.model_construct(step=name))

@@ -39,7 +39,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def private_of(node: ast.AST) -> Iterator[str]:
-    """What is private of what a node imports, reads, sets or names."""
+    """Yield the private names that a node imports, reads, sets or names."""
     match node:
         case ast.Import(names=names):
             yield from (f"import {a.name}" for a in names if any(map(is_private, a.name.split("."))))
@@ -59,7 +59,7 @@ def private_of(node: ast.AST) -> Iterator[str]:
 
 
 def replaced_by(node: ast.AST, libraries: set[str]) -> Iterator[str]:
-    """What a node sets of a library's module or class."""
+    """Yield the attributes of a library's module or class that a node sets."""
     match node:
         case ast.Assign(targets=targets):
             pass

@@ -12,8 +12,8 @@ COMMAND = re.compile(r"```\w+\n|\\(?:begin|end)\{\w+\}(?:\{c\})?|\\[a-z]+")
 
 
 def letters(text: str) -> Counter[str]:
-    """How often each letter and digit is in it, of which none may be lost, however the text is drawn; but for the
-    language of code, which is for its colours, and the commands of formulas."""
+    """Count each letter and digit, of which none may be lost, however the text is drawn; but for the language of code,
+    which is for its colours, and the commands of formulas."""
     return Counter(one for one in COMMAND.sub("", text) if one.isalnum())
 
 

@@ -43,7 +43,7 @@ class HubFake(RepositoryFake):
         super().__init__()
         self.repositories: dict[str, Repository] = {}
         self.stored: dict[str, bytes] = {}
-        """What was uploaded to LFS, by SHA-256, committed or not."""
+        """The files uploaded to LFS, by SHA-256, committed or not."""
         self.large_from = 10_000_000
 
     @property

@@ -1,4 +1,4 @@
-"""What the fakes of repositories share: routes and tokens."""
+"""The common part of repositories' fakes: routes and tokens."""
 
 from __future__ import annotations
 
