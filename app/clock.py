@@ -38,7 +38,7 @@ class SystemClock:
         behind_ns = 1000 * least_us - now_ns
         if behind_ns > 0:
             log.warning(
-                "the machine's clock is %.1f s behind what was written before; going on from there", behind_ns / 1e9
+                "the machine's clock is %.1f s behind the last event; continuing from that time", behind_ns / 1e9
             )
         self._offset_ns = max(now_ns, 1000 * least_us) - time.monotonic_ns()
 

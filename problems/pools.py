@@ -28,7 +28,7 @@ def load_pool(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem,
             f"`columns` is a mapping, and is only for the source {ITEMS!r}; leave it out, or correct it."
         )
     if not {"source", "path", "items"} & given.keys():
-        raise ProblemError("nothing says where its items are; give `path`, or the `items` themselves.")
+        raise ProblemError("its items are missing; give `path`, or the `items` themselves.")
     if "items" in given:
         return _distinct(_inline(given, columns, pool), pool)
     found = place(name, str(given.get("path", SAMPLE)), base)

@@ -114,7 +114,7 @@ def _of_the_hub(name: str, settings: Settings, download: bool) -> Path | None:
     except LocalEntryNotFoundError as error:
         raise BackendUnavailable(f"{settings.huggingface_url} was not reached: {error}", reason="connection") from None
     except (HfHubHTTPError, HFValidationError, OSError) as error:
-        raise BackendDenied(f"{settings.huggingface_url} does not give {name}: {error}", reason="no_model") from None
+        raise BackendDenied(f"{settings.huggingface_url} does not serve {name}: {error}", reason="no_model") from None
 
 
 async def why_unusable(settings: Settings) -> str | None:

@@ -97,5 +97,5 @@ async def _one(
         if refused.reason == "closed":
             raise
         return StoppedSession(
-            stream_of(label), f"what its user did was refused: {refused} {refused.fields or ''}".strip()
+            stream_of(label), f"an action of its user was refused: {refused} {refused.fields or ''}".strip()
         )

@@ -85,7 +85,7 @@ class RateLimiter:
         )
         if (expected_s := max(waits, default=0.0)) > longest_s:
             raise BackendUnavailable(
-                f"The model's rate limit is used up for {expected_s:.1f} s by those who wait already.",
+                f"The model's rate limit is used up for {expected_s:.1f} s by waiting calls.",
                 reason="rate_limit",
             )
         self._waiting += 1
@@ -152,7 +152,7 @@ class CircuitBreaker:
 
     def error(self) -> BackendUnavailable:
         return BackendUnavailable(
-            f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
+            f"The model's server failed {self.failed} times in a row and gets no call for {self.pause_s:g} s.",
             reason="circuit_open",
         )
 

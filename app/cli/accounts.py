@@ -99,7 +99,7 @@ def _password(from_stdin: bool) -> str:
         return given
     if not sys.stdin.isatty():
         raise SettingsError(
-            "A password can be typed at a terminal only, and this is none. Pipe it into --password-stdin."
+            "A password can be typed only at a terminal, and there is none. Pipe it into --password-stdin."
         )
     prompt = f"Password (at least {LEAST_CHARS} characters)"
     return str(typer.prompt(prompt, hide_input=True, confirmation_prompt="Repeat the password"))

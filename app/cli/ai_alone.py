@@ -50,7 +50,7 @@ Methods = Annotated[
     list[str] | None,
     option(
         "--method METHOD",
-        "How to ask (`parley ai-alone methods` lists all). Can be repeated. Default: the three of ChatBench.",
+        "Method of asking (`parley ai-alone methods` lists all). Can be repeated. Default: the three of ChatBench.",
     ),
 ]
 Datasets = Annotated[list[str] | None, option("--dataset NAME", "Only questions of this dataset. Can be repeated.")]
@@ -67,7 +67,7 @@ def run_(
     study: StudyName,
     model: Models = None,
     method: Methods = None,
-    repeats: Annotated[int, option("--repeats N", "How often to ask each question.", min=1)] = 50,
+    repeats: Annotated[int, option("--repeats N", "Times that each question is asked.", min=1)] = 50,
     dataset: Datasets = None,
     problems: Annotated[
         int | None, option("--max-problems N", "Only the first N questions of each dataset.", min=1)

@@ -37,7 +37,7 @@ ModelsThatReply = Annotated[
     Literal["scripted", "study"],
     option(
         "--models MODELS",
-        "Who replies: scripted, in place of models at servers, which costs nothing, or the study's models.",
+        "Models that reply: scripted, in place of models at servers, which costs nothing, or the study's.",
     ),
 ]
 

@@ -40,8 +40,8 @@ def payments(
         bool | None,
         option(
             "--pay-excluded/--leave-out-excluded",
-            "Whether complete sessions that a researcher excluded are in the lists. Asked at a terminal; otherwise "
-            "they are left out.",
+            "Pay complete sessions that a researcher excluded, or leave them out. Asked at a terminal; otherwise they "
+            "are left out.",
             show_default=False,
         ),
     ] = None,

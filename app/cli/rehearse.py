@@ -37,9 +37,7 @@ from storage.registers.studies import Studies
 def rehearse_(
     study: StudyName,
     count: Annotated[int, option("-n --count N", "Number of simulated participants.", min=1, max=10_000)] = 20,
-    speed: Annotated[
-        float, option("--speed X", "How many times as fast as people they act.", min=0.1, max=1000)
-    ] = 20.0,
+    speed: Annotated[float, option("--speed X", "Speed, as a multiple of people's.", min=0.1, max=1000)] = 20.0,
     over: Annotated[
         float, option("--over MINUTES", "They arrive within this time, which the speed divides.", min=0)
     ] = 60.0,

@@ -59,7 +59,9 @@ def answer(study: StudyName, session: Named, text: Annotated[str, argument("TEXT
 
 
 @commands.command("give-time")
-def give_time(study: StudyName, session: Named, minutes: Annotated[str, argument("MINUTES", "How many.")]) -> None:
+def give_time(
+    study: StudyName, session: Named, minutes: Annotated[str, argument("MINUTES", "Number of minutes.")]
+) -> None:
     """Let the time limits of the current screen and of the session end later."""
     _add(study, session, "time_given", minutes)
 

@@ -87,7 +87,7 @@ def simulate(
     show(done.told, False)
     echo(f"They are sessions of {found.name} in {redact_password(settings.database_url)}.")
     if called:
-        echo(f"What the models took: parley show costs {found.name}")
+        echo(f"Costs of the models: parley show costs {found.name}")
     if done.stopped:
         raise typer.Exit(1)
 

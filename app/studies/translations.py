@@ -66,7 +66,7 @@ def language_faults(raw: Raw) -> Iterator[ValidationIssue]:
         if isinstance(tag, str) and not is_supported(tag):
             known = suggestion(tag, catalogues())
             more = "Another language is one file: docs/extending.md, Another language"
-            yield ValidationIssue(where, f"Parley has no words in {tag!r}{known} {more}")
+            yield ValidationIssue(where, f"Parley has no texts in {tag!r}{known} {more}")
     for tag in given if isinstance(given, dict) else ():
         if tag not in (own, *tags):
             yield ValidationIssue(

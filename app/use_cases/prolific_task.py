@@ -71,7 +71,7 @@ class ProlificTask:
             try:
                 going = any(one.status in GOING for one in poll(recruited))
             except RecruiterError as error:
-                log.warning("%s: Prolific's submissions cannot be read: %s", name, error)
+                log.warning("%s: failed to read Prolific's submissions: %s", name, error)
                 free_places(recruited)
             self._due_us[name] = now_us + round((SOON_S if going else LATER_S) * 1e6)
             if recruited.is_automatic and (ready := to_approve(recruited)):

@@ -185,9 +185,7 @@ def ask(
     fits, said = FITS.get(what), text.strip()
     if wrong := [payee for payee in payees if fits is not None and payee.status not in fits]:
         status = wrong[0].status.lower() or "unknown"
-        raise NotPossible(
-            f"Session {wrong[0].number:,} is {status} at Prolific, so that it cannot be asked for: {what}."
-        )
+        raise NotPossible(f"Session {wrong[0].number:,} is {status} at Prolific, which does not allow: {what}.")
     if len(said) < SHORTEST.get(what, 0):
         least = SHORTEST[what]
         raise NotPossible(f"The text has {len(said)} characters, and needs {least}: the participant reads it.")

@@ -83,7 +83,7 @@ class OpenStudies:
         try:
             self._service.prepare(study)
         except (SettingsError, BackendError) as error:
-            log.error("nobody can begin %s, version %d: %s", name, study.file.version, error)
+            log.error("cannot start sessions of %s, version %d: %s", name, study.file.version, error)
             return OpenStudy(study, ready=False)
         log.info("%s is offered in version %d (%s)", name, study.file.version, study.hash[:12])
         return OpenStudy(study)

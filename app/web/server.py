@@ -192,7 +192,7 @@ async def _repeat(
             if claims is None or await asyncio.wrap_future(claims.acquire(what)):
                 await once()
         except (ParleyError, OSError) as error:
-            log.error("%s: failed, and tried again later: %s", what, error)
+            log.error("%s: failed; retrying later: %s", what, error)
 
 
 def _watch(
@@ -214,7 +214,7 @@ def _watch(
 
 def _log_end(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.critical("a task of this server has ended: start it again", exc_info=error)
+        log.critical("a background task of this server has failed: restart the server", exc_info=error)
 
 
 class RedirectWithoutSession:

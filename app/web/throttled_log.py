@@ -11,22 +11,22 @@ log = logging.getLogger(__name__)
 
 EVERY_S = 60.0
 ELSEWHERE = (
-    "refused (403): a page at %.100s asked what is served at %.100s; another site did, a proxy does not pass Host on, "
+    "refused (403): a page at %.100s sent a request to %.100s; it is another site, a proxy does not pass Host on, "
     "or PARLEY_PUBLIC_URL has another scheme"
 )
 TOO_MANY = (
-    "refused (429): more was asked from one address than PARLEY_ADDRESS_RATE_MULTIPLIER allows; if "
-    "that is a proxy's, PARLEY_TRUSTED_PROXIES has to name it"
+    "refused (429): more requests came from one address than PARLEY_ADDRESS_RATE_MULTIPLIER allows; "
+    "if it is a proxy's, name it in PARLEY_TRUSTED_PROXIES"
 )
 MANY_NEW = (
-    "refused (429): more sessions were begun from one address within an hour than "
-    "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR allows; raise it for a class behind one address; if that is a proxy's, "
-    "PARLEY_TRUSTED_PROXIES has to name it"
+    "refused (429): more sessions started from one address within an hour than "
+    "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR allows; raise it for a class behind one address; if it is a proxy's, "
+    "name it in PARLEY_TRUSTED_PROXIES"
 )
 MANY_FORGED = "refused (429): many links with a wrong signature came from one address; somebody may be trying ids"
 LINK_PROBLEM = "%s: a link's id was not taken (%s, parameter %s): %s; `parley show status %s` counts such links"
 NOT_SECURE = (
-    "people come by https, and PARLEY_PUBLIC_URL does not say so: cookies are not Secure, and links may lead elsewhere"
+    "participants use https, and PARLEY_PUBLIC_URL does not: cookies are not Secure, and links may lead elsewhere"
 )
 
 

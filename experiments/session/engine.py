@@ -262,7 +262,7 @@ def _researcher(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 def _refuse_erased(state: State) -> None:
     if state.outcome == "withdrawn":
-        raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
+        raise Refused("ended", "The participant has withdrawn: nothing more can be written about this session.")
 
 
 def _reminding(state: State, action: Action) -> tuple[Fact, ...]:
@@ -339,7 +339,7 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         return expired(study, state, action)
     job = next((job for job in pending_tasks(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
     if job is None:
-        raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
+        raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not pending")
     match job.kind:
         case "assign":
             return (Fact("assigned", assigned_fact(study, state, action.data)),)
@@ -347,7 +347,9 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
             place = current_location(study, state)
             assert place is not None  # noqa: S101  (both are owed at a place)
             if "target" in job.data and "taken" not in action.data:
-                raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
+                raise Refused(
+                    "not_offered", f"a draw with a target needs `taken`: the count of each {job.path!r} drawn"
+                )
             recalls_waves, taken = job.kind == "recall", action.data.get("taken", {})
             return recalls(place, action.data) if recalls_waves else (Fact("drawn", draw_fact(place, taken)),)
         case "order" | "finish":
@@ -372,7 +374,7 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
             return result_facts(owed, action)
         return place.node.carried_out(place, owed)
     if action.kind not in ("reply", "write", "fail", "call") or owed is None or place is None:
-        raise Refused("not_offered", f"no reply is owed at {action.path!r}")
+        raise Refused("not_offered", f"no reply is pending at {action.path!r}")
     if owed.slot == SLOT:
         return makes(place, action.data, failed=action.kind == "fail")
     return _answered(study, place, owed, action)

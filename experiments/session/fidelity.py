@@ -95,7 +95,7 @@ def judged_later(study: Study, state: State, path: str, finding: Data) -> Fact:
     for rule, reply, event in unjudged(study, state):
         if (rule.name, event.seq, event.path) == (finding["rule"], finding["of"], path):
             return _fact(rule, reply, event.data, event.seq, shown=True, **_verdict(rule, reply, finding))
-    raise Refused("not_offered", f"no verdict of {finding['rule']!r} is owed about {finding['of']} at {path!r}")
+    raise Refused("not_offered", f"no verdict of {finding['rule']!r} on {finding['of']} is pending at {path!r}")
 
 
 def unjudged(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:

@@ -174,7 +174,7 @@ def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools
         if name not in factors:
             raise NoSuchCell(f"{name}={value}: there is no such factor{suggestion(name, factors)}")
         if name in found:
-            raise NoSuchCell(f"{name}={value}: nobody has two values of {name}; {found[name]} was given as well.")
+            raise NoSuchCell(f"{name}={value}: a participant has one value of {name}; {found[name]} was given as well.")
         values = {cell.values[name] for cell in cells(factors, pools)}
         if value not in values:
             raise NoSuchCell(f"{name}={value}: {name} has no such value{suggestion(value, values)}")

@@ -59,6 +59,6 @@ def append_in_turn(
             with writer(database) as connection, connection.begin():
                 return make(connection, next_numbers(connection, stream))
         except IntegrityError as error:
-            raise Conflict(f"{what}: another writer came between: {error.orig}") from error
+            raise Conflict(f"{what}: another writer was first: {error.orig}") from error
 
     return repeated(what, write)

@@ -48,7 +48,7 @@ def locked(path: Path, taken: str) -> Iterator[None]:
     except Timeout:
         raise StorageError(taken.format(holder=_holder(path))) from None
     except OSError as error:
-        raise StorageError(f"{path}: this file must be locked, and cannot be: {error}") from error
+        raise StorageError(f"{path}: cannot lock this file: {error}") from error
     try:
         with suppress(OSError):  # a full disk: then nobody is told the number
             path.write_text(f"{os.getpid()}\n", encoding="ascii")

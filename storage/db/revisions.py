@@ -73,8 +73,8 @@ def revision_of(connection: Connection, revisions: Revisions) -> str | None:
         return stamped(connection) or revisions.names[0]
     if is_parley or (there and connection.dialect.name == "sqlite"):
         raise StorageError(
-            f"{connection.engine.url.database}: this database is of another program (it has a table {min(there)!r}, "
-            "which Parley has not). Nothing was changed. Set PARLEY_DATABASE_URL to Parley's database, or to a new one"
+            f"{connection.engine.url.database}: this database belongs to another program (it has a table "
+            f"{min(there)!r}). Nothing was changed. Set PARLEY_DATABASE_URL to Parley's database, or to a new one"
         )
     return None
 

@@ -325,7 +325,7 @@ def _write(
     except AWAY:
         raise
     except UNFIT as error:
-        return StorageError(f"{work.stream}: what was to be written does not fit: {cause(error)}")
+        return StorageError(f"{work.stream}: the database refuses the data: {cause(error)}")
 
 
 def leave_checkpoints(connection: Connection) -> None:

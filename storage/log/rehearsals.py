@@ -68,7 +68,7 @@ def remove_rehearsal(
                 raise
             log.warning("removal blocked by another process; retrying")
     raise Conflict(
-        f"The rehearsal of {study} could not be removed, as it still runs and was in the way {TRIES} times. "
+        f"The rehearsal of {study} could not be removed in {TRIES} tries, as it is still running. "
         "Stop it with Ctrl-C, and remove it again."
     )
 

@@ -122,7 +122,7 @@ async def test_what_a_published_study_lacks_is_logged_before_anybody_comes(
         release(one.database, changed(tmp_path, file, models={"only": {"backend": "openai", "model": "x"}}))
     with caplog.at_level(logging.ERROR):
         async with serving(settings_for(tmp_path)):
-            assert "nobody can begin talk, version 2" in caplog.text
+            assert "cannot start sessions of talk, version 2" in caplog.text
 
 
 async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_study(
@@ -140,7 +140,9 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
             await old.arrive("talk")
             await old.finish()
     told = [
-        record.getMessage() for record in caplog.records if "nobody can begin talk, version 2" in record.getMessage()
+        record.getMessage()
+        for record in caplog.records
+        if "cannot start sessions of talk, version 2" in record.getMessage()
     ]
     assert len(told) == 1, "it is told once"
     assert "PARLEY_OPENAI_API_KEY" in told[0]

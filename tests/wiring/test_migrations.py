@@ -193,7 +193,7 @@ def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(databas
     with writer(engine) as connection, connection.begin():
         connection.exec_driver_sql("CREATE TABLE event (a integer)")
     for look in (migration_status, open_database):
-        with pytest.raises(StorageError, match="this database is of another program"):
+        with pytest.raises(StorageError, match="this database belongs to another program"):
             look(database_url)
     with engine.connect() as connection:
         assert inspect(connection).get_table_names() == ["event"]

@@ -45,7 +45,7 @@ def deposit(
     publish: Annotated[bool, option("--publish", "Make it public, which cannot be undone.")] = False,
     reviewed: Annotated[list[str] | None, option("--reviewed COLUMN", REVIEWED)] = None,
     demographics: Annotated[str, option("--demographics COLUMNS", DEMOGRAPHICS)] = "",
-    by: Annotated[str, option("--by NAME", "Who decides, with --reviewed and --demographics.")] = "",
+    by: Annotated[str, option("--by NAME", "The person who decides, for --reviewed and --demographics.")] = "",
     name: Annotated[str, option("--name NAME", "The Hub's repository (`lab/data`). Default: the study's name.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -72,7 +72,7 @@ def _gate(export: ExportFolder, reviewed: tuple[str, ...], demographics: str, by
     if not reviewed and not demographics:
         return examine(export, read_record(export.path).decisions)
     if not by:
-        raise DepositError("Who decides? --reviewed and --demographics need --by NAME")
+        raise DepositError("--reviewed and --demographics need --by NAME, the person who decides")
     columns = tuple(filter(None, (part.strip() for part in demographics.split(",")))) or None
     now = datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC).isoformat(timespec="seconds")
     return decide(export, Decision(data=export.data, by=by, at=now, reviewed=reviewed, demographics=columns))
@@ -102,7 +102,7 @@ def _print_gate(export: ExportFolder, report: GateReport) -> None:
 def _advice(export: ExportFolder, report: GateReport) -> str:
     column = quote(next((name for one in report.open for name in one.columns), "COLUMN"))
     again = f"parley export {export.study} --schema {export.schema} -o ANOTHER_FOLDER"
-    return f"""What to do about open findings:
+    return f"""Ways to settle open findings:
   Leave a column out: {again} --without {column}  # or --mask-personal-data
   Or look at a column, and say that it can be published: --reviewed {column} --by NAME
   Name the columns that describe participants: --demographics age,gender; or --demographics {NONE}"""

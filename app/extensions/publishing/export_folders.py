@@ -141,9 +141,7 @@ def read_record(folder: Path) -> Record:
     try:
         return Record.model_validate_json(file.read_bytes()) if file.is_file() else Record()
     except ValidationError as error:
-        raise StorageError(
-            f"{file} is damaged: {error}. Restore it: it says what of this export is deposited"
-        ) from None
+        raise StorageError(f"{file} is damaged: {error}. Restore it: it records the deposits of this export") from None
 
 
 def write_record(folder: Path, record: Record) -> None:

@@ -169,7 +169,7 @@ class IntegrityTab:
     def _excluded(self, user: CurrentUser, study: str, origin: str, every: bool, number: str, why: str) -> Updates:
         reason = text(why).strip()
         if not reason.removeprefix(f"{WHY}:").strip():
-            raise NotPossible("Nothing was saved: give the reason, which evidence by which rule. It is recorded.")
+            raise NotPossible("Nothing was saved: give a reason that names the evidence and the rule. It is recorded.")
         if not reason.lower().startswith(WHY):
             reason = f"{WHY}: {reason}"
         return self._decide(user, (study, origin, every), number, "excluded", reason)

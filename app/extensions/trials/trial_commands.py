@@ -140,7 +140,7 @@ def explain(
     if deviation not in names:
         raise TrialError(f"{name} has no deviation {deviation!r}{suggestion(deviation, names)}")
     if not reason.strip():
-        raise TrialError("The reason is missing: why the study deviates from its plan, in a sentence.")
+        raise TrialError("Give the reason for the deviation from the plan, in a sentence.")
     record_reason(database, name, deviation, reason.strip(), at_us=SystemClock().now_us())
 
 

@@ -95,7 +95,7 @@ class ReminderTask:
                 await self._reminding.remind(fresh, self._clock.now_us())
             except NotDelivered as error:
                 down.add(reminder.channel)
-                log.error("no reminders can be sent at the moment: %s", error)
+                log.error("failed to send reminders: %s", error)
             tried += 1
             await self._clock.sleep(self._pause_s)
         for channel in self.channels.values():

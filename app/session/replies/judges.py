@@ -65,7 +65,7 @@ class CountedBudget(Budget):
         try:
             await asyncio.to_thread(self._add, cost - most)
         except StorageError as error:
-            log.error("a judge's cost is counted as the most that it can be: %s", error)
+            log.error("failed to record a judge's cost; its maximum is counted: %s", error)
 
 
 class Judges:
@@ -105,7 +105,7 @@ class Judges:
         try:
             await self._act(stream, Action("judge", event.path, data, event.at_us, by="model"))
         except (Refused, StorageError) as error:
-            log.warning("session %s: a verdict was not written: %s", stream, error)
+            log.warning("session %s: failed to write a verdict: %s", stream, error)
 
     async def _finding(self, stream: str, rule: FidelityRule, reply: Reply, event: Event) -> dict[str, Any]:
         """The `value` that a judge finds in a conversation up to a reply, or why it is `missing`."""

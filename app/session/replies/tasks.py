@@ -260,7 +260,7 @@ class ReplyTasks:
                 offered = {"tools", "own_tools"} & job.data.keys()
                 specs = await self._tools.for_reply(pending.study, job.data) if offered else ()
             except SettingsError as error:
-                log.error("session %s: no reply without its tools: %s", stream, error)
+                log.error("session %s: cannot reply without its tools: %s", stream, error)
                 slot = {"slot": job.slot} if job.slot else {}
                 data = {"model": job.data["model"], **slot, "reason": "tools", "cause": str(error)}
                 return Action("fail", job.path, data, 0, by="model")

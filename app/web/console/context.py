@@ -99,7 +99,7 @@ class ConsoleContext:
             return paint()
         except Exception as error:  # a named edge: a part may be an extension's, and must not empty the others
             reference = token_hex(4)
-            log.exception("the part %s of the console could not be read, reference %s", what, reference)
+            log.exception("failed to show the part %s of the console, reference %s", what, reference)
             why = str(error) if isinstance(error, ParleyError) else ""
             return {place: self.html("fault.html.j2", label=what, why=why, reference=reference)}
 

@@ -119,7 +119,7 @@ class ProlificWebhook:
         try:
             self._secrets = await asyncio.to_thread(hook_secrets, self._settings)
         except RecruiterError as error:
-            log.warning("the secrets of Prolific's webhook cannot be read: %s", error)
+            log.warning("failed to read the secrets of Prolific's webhook: %s", error)
         self._read_us = self._clock.now_us()
 
     def _keep(self, change: StatusChange) -> None:

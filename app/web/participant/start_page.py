@@ -282,7 +282,7 @@ class StartPage:
         except Refused:
             return notice_page(open_study.study, "closed", form["language"])
         except StudyError as error:
-            log.error("nobody can begin %s: %s", open_study.study.name, error)
+            log.error("cannot start sessions of %s: %s", open_study.study.name, error)
             return notice_page(open_study.study, "unavailable", form["language"])
         finally:
             if not begun:
@@ -431,7 +431,7 @@ class StartPage:
         study = open_study.study
         if not open_study.ready:
             raise StudyError(
-                study.name, [ValidationIssue("models", "this server lacks what they need, as it said before")]
+                study.name, [ValidationIssue("models", "this server lacks settings that they need; the log names them")]
             )
         data: dict[str, Any] = {"attempt": result.attempt} if result.attempt > 1 else {}
         if len(study.file.offered) > 1:
@@ -455,7 +455,7 @@ class StartPage:
                     return first, False
                 if isinstance(error, Refused) or claim.person is None or claim.proven:
                     raise
-        raise Conflict(f"{study.name}: {TRIES} others began under the same id at the same moment; try again")
+        raise Conflict(f"{study.name}: {TRIES} other sessions started with the same id at the same moment; try again")
 
 
 def _choices(request: Request, study: Study) -> list[dict[str, str]]:

@@ -95,7 +95,10 @@ def fidelity_faults(study: Study, values: Mapping[str, Collection[str]]) -> Iter
         yield ValidationIssue("fidelity", "needs a step in which a model replies, such as `chat`", absent=True)
     for name, times in Counter(rule.name for rule in rules).items():
         if times > 1:
-            yield ValidationIssue("fidelity", f"{times} rules are called {name!r}; the data know a rule by its name")
+            yield ValidationIssue(
+                "fidelity",
+                f"{times} rules are called {name!r}; give each its own name, which identifies it in the data",
+            )
     for number, rule in enumerate(rules):
         at, known = f"fidelity[{number}]", {**values, "model": study.file.models}
         for name, value in rule.where.items():

@@ -206,7 +206,7 @@ def _same_ids(study: Study) -> Iterator[ValidationIssue]:
                 yield ValidationIssue(
                     f"problems.{name}",
                     f"the id {problem.id!r} is that of another problem in {where!r}; ids must differ within a study, "
-                    "as the data know a problem by its id",
+                    "as they identify problems in the data",
                 )
 
 
@@ -387,7 +387,7 @@ def _square(study: Study, loop: Loop, at: str) -> Iterator[ValidationIssue]:
     if loop.order == LATIN:
         size = size_of(loop, study.pools)
         if size is None:
-            yield ValidationIssue(f"{at}.order", "needs `take`: how many there are differs between participants")
+            yield ValidationIssue(f"{at}.order", "needs `take`, because their number differs between participants")
         elif size > MOST_ROWS:
             words = f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`"
             yield ValidationIssue(f"{at}.order", words)

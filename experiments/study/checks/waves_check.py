@@ -40,7 +40,7 @@ def _first(wave: Wave, at: str) -> Iterator[ValidationIssue]:
     if wave.opens is not None:
         yield ValidationIssue(f"{at}.opens", "the first wave opens with the study; leave it out")
     if wave.missed != "go_on":
-        yield ValidationIssue(f"{at}.missed", "nobody goes on who has not completed the first wave; leave it out")
+        yield ValidationIssue(f"{at}.missed", "no one can continue without completing the first wave; leave it out")
 
 
 def _opening(wave: Wave, earlier: tuple[Wave, ...], at: str) -> Iterator[ValidationIssue]:

@@ -198,7 +198,7 @@ def _imported(connection: Connection, schema: Schema, request: ExportRequest) ->
                 files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
     if request.part and not any(chosen.part == request.part for chosen in files):
         there = [part for part in schema.parts if any(item["part"] == part for item in sources)]
-        raise StorageError(f"{study!r} has nothing of the part {request.part!r}{suggestion(request.part, there)}")
+        raise StorageError(f"{study!r} has no data of the part {request.part!r}{suggestion(request.part, there)}")
     return ExportPlan(schema, Origin.IMPORT, tuple(files), tuple(sources))
 
 

@@ -141,7 +141,7 @@ def parts_of(database: Database, study: str, origin: str) -> Mapping[str, frozen
 def part_of(parts: Mapping[str, frozenset[str]], study: str, wanted: str) -> str:
     """The wanted part of a study's release, or the first one; empty if it is not divided. Raises StorageError."""
     if wanted and wanted not in parts:
-        raise StorageError(f"{study!r} has nothing of the part {wanted!r}{suggestion(wanted, parts) if parts else ''}")
+        raise StorageError(f"{study!r} has no data of the part {wanted!r}{suggestion(wanted, parts) if parts else ''}")
     return wanted or next(iter(parts), "")
 
 

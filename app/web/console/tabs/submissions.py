@@ -147,7 +147,7 @@ def _approve(recruited: RecruitedStudy, who: str) -> str:
 
 def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: Any, said: Any) -> str:
     if not text(number).isdecimal() or (act := DECISIONS.get(text(what))) is None:
-        raise NotPossible("Choose a session, and what Prolific is to be asked for.")
+        raise NotPossible("Choose a session, and an action for Prolific.")
     ask(recruited, act, numbered(recruited, [int(number)]), who, text(said), text(category))
     return f"{what}: session {number}"
 
