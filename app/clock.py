@@ -23,12 +23,12 @@ class Clock(Protocol):
         ...
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass for somebody who asked for it, such as a server that is busy."""
+        """Let the time pass that a busy server, for example, asked for."""
         ...
 
 
 class SystemClock:
-    """UTC as it was at the start, carried on by the monotonic clock: it never goes back, whatever NTP does.
+    """UTC at the start, continued by the monotonic clock: it never goes back, even if NTP does.
 
     Nor does it over a restart, where `least_us` is when something was last written.
     """
@@ -53,7 +53,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that only moves when somebody waits."""
+    """A clock that moves only by waits."""
 
     def __init__(self, start_us: int) -> None:
         self._now_us = start_us
@@ -77,7 +77,7 @@ class VirtualClock:
 
 
 class HybridClock(VirtualClock):
-    """A virtual clock that moves with the world's as well: for who is simulated, but talks with real servers."""
+    """A virtual clock that moves with real time as well: for simulated participants who talk with real servers."""
 
     def __init__(self, start_us: int) -> None:
         super().__init__(start_us)
@@ -98,7 +98,7 @@ _OWN: ContextVar[VirtualClock] = ContextVar("clock")
 
 
 class PerTaskClock:
-    """One clock for many sessions at once: each task has a virtual one of its own, and so has what the task begins.
+    """One clock for many sessions at once: each task has its own virtual one, shared by the tasks that it starts.
 
     With `living` they move with the world's time as well.
     """

@@ -106,15 +106,15 @@ class PriceUnknown(ParleyError):
 
 
 class MissingExtension(ParleyError):
-    """The operator's move: what was asked for belongs to an extension that is not installed."""
+    """The operator's move: the needed extension is not installed."""
 
 
 class TrialError(ParleyError):
-    """There is no estimate, test or simulation of a trial from what was given."""
+    """The data do not allow an estimate, test or simulation of a trial."""
 
 
 class UserUnknown(ParleyError):
-    """A kind of simulated user was asked for that is not known, or without what it needs."""
+    """A kind of simulated user is not known, or lacks a part that it needs."""
 
 
 class UserFailed(ParleyError):

@@ -26,8 +26,8 @@ OWNERS: Mapping[str, str] = {"plan": "trials", "privacy": "publishing"}
 
 
 class CommandEntry(NamedTuple):
-    """A command in the list of commands: the module that registers it when it is imported, what it does in one line,
-    and what is printed at once where it takes long to start."""
+    """A command in the list of commands: the module that registers it when imported, its purpose in one line, and a
+    text printed at once if it takes long to start."""
 
     module: str
     does: str

@@ -1,4 +1,4 @@
-"""An annotator verified by people: a random sample of what it annotated, as a study in which people answer the same.
+"""An annotator verified by people: a random sample of its annotations, as a study in which people answer the same.
 
 Each field of the annotator's answer becomes a question of the form. What the model and a person say is compared as a
 short text (`says`), in which both speak alike, field by field; lists of free words are asked, and not compared.
@@ -213,7 +213,7 @@ def _plain(guide: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One form that somebody sent about a problem; `rater` is the session's stream."""
+    """A form that a person sent about a problem; `rater` is the session's stream."""
 
     rater: str
     problem: str
@@ -235,7 +235,7 @@ def labels(database: Database, study: str, origin: str | None, step: str) -> Ite
 class AnswerPairs:
     field: AnnotationField
     pairs: tuple[tuple[str, str, str, str], ...]
-    """Of each label: the conversation, the rater, what the annotator says, and what they say."""
+    """Each label's conversation, rater, annotation by the model, and answer of the rater."""
 
 
 def compare_answers(

@@ -53,7 +53,7 @@ class AnthropicOptions(BackendOptions):
     effort: str | None = None
     """The amount of work that the model puts in: `low`, `medium`, `high`, or another word that it knows."""
     extra: dict[str, JSON] = Field(default_factory=dict)
-    """Sent as it is, for what is not above."""
+    """Other options of the API, sent unchanged."""
 
     @model_validator(mode="after")
     def _one_way_to_think(self) -> Self:

@@ -217,8 +217,8 @@ class Backend:
         """Let go of connections and processes."""
 
     def prepare(self, model: str) -> None:
-        """Get what a model needs on this machine before anybody calls it, which may take long; raise a BackendError if
-        that fails."""
+        """Get the files that a model needs on this machine before the first call, which may take long; raise a
+        BackendError if that fails."""
 
     def holds(self, request: Request) -> bool:
         """Return True if the beginning of a reply may turn out to be reasoning, so that it is not shown at once."""

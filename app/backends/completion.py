@@ -28,7 +28,7 @@ from app.errors import BackendError
 
 
 async def complete(backend: Backend, request: Request, limits: Settings) -> Completion:
-    """Give the reply with all that went over the wire for it; raise a BackendError if there is none."""
+    """Return the reply with the request and the answer as sent; raise a BackendError if there is none."""
     found: list[Delta] = []
     request = replace(request, whole=True)
     sent = orjson.dumps(replace(request, problem=None), default=dict).decode()

@@ -1,4 +1,4 @@
-"""Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
+"""Any endpoint that takes JSON and answers with JSON, as the study describes its requests and answers.
 
 In the body `{{name}}` stands for a value,
 which is put in as what it is, never pasted as text: what people have written is never searched for names.

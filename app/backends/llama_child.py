@@ -1,4 +1,4 @@
-"""The process of one local model: llama.cpp's server on a loopback port, for as long as whoever started it is there.
+"""The process of one local model: llama.cpp's server on a loopback port, ended with the process that started it.
 
 `llama_server` runs this file as a script, so that the process has nothing of Parley in its memory. Standard input has
 one line of JSON, and ends when the other process ends, however it does; standard output gets the address.

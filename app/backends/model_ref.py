@@ -35,7 +35,7 @@ class ModelRef:
 
 
 def parse_model_ref(study: Study | None, text: str) -> ModelRef:
-    """The model that is meant, where there is no study none of its own; raises ModelUnknown with what is allowed."""
+    """The model of a text; without a study none of its own. Raises ModelUnknown with the allowed ones."""
     known = study.file.models if study is not None else {}
     if text in known:
         return ModelRef(text, known[text])

@@ -60,7 +60,7 @@ class OpenAIOptions(BackendOptions):
     """The text after which the reply begins, usually `</think>`, if the model writes its reasoning first and no
     `<think>` opens it; `''` if it never does so. Unset, its test or its first reply decides."""
     extra: dict[str, JSON] = Field(default_factory=dict)
-    """Sent as it is, for what only this server knows: `{top_k: 20, min_p: 0.05}`."""
+    """Options that only this server knows, sent unchanged: `{top_k: 20, min_p: 0.05}`."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

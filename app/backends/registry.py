@@ -102,7 +102,7 @@ def streaming_advice(models: Mapping[str, ModelSpec]) -> list[str]:
 
 
 async def untested(models: Mapping[str, ModelSpec], settings: Settings) -> list[str]:
-    """The models of which it is not known how their replies begin; without those that lack a setting."""
+    """The models whose first words may be reasoning or not, without those that lack a setting."""
     found = []
     for label, model in models.items():
         with suppress(SettingsError, BackendRejected):

@@ -167,7 +167,7 @@ def _task_calls(request: Request, wrong: float) -> Sequence[Sequence[ScriptedCal
 
 
 def reply(request: Request, options: ScriptedOptions) -> str:
-    """The whole reply: what it sees of the last message, and what it says."""
+    """The whole reply: its summary of the last message, and its text."""
     pictures = () if request.schema else [one for said in request.messages[-1:] for one in said.pictures]
     seen = [f"{one.width} x {one.height}" for one in pictures]
     said = _said_to(request, options)
@@ -249,7 +249,7 @@ def _extracted(problem: Problem | None, text: str) -> str:
 
 
 def random_value(schema: Mapping[str, Any], chance: random.Random) -> Any:
-    """A value of the schema, as far as its types, bounds and lists of values say what that is."""
+    """A value that fits the schema's types, bounds and lists of values."""
     if "enum" in schema:
         return chance.choice(list(schema["enum"]))
     kinds = schema.get("type", "null")

@@ -68,7 +68,7 @@ class AttemptWriter:
 
 
 class RunStop:
-    """The reason why a run is to end; whoever waits in one of its queues goes on at once."""
+    """End a run for a reason; calls that wait in one of its queues continue at once."""
 
     def __init__(self, queues: Mapping[Any, ModelQueue]) -> None:
         self.why: str | None = None

@@ -1,4 +1,4 @@
-"""An estimate of a plan before anything is asked: calls, tokens and cost, without what is stored."""
+"""An estimate of a plan before its first call: calls, tokens and cost, without those stored."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class CellProgress:
     begun: int = 0
 
     def note(self, sample: int, steps: int, ended: bool, most: int) -> None:
-        """So many steps of a sample are stored, of `most` there can be."""
+        """Note that `steps` of a sample are stored, of `most` possible ones."""
         if ended or steps >= most:
             self.complete |= 1 << sample
         elif steps:

@@ -1,4 +1,4 @@
-"""A reply for which a model may call tools first, without a participant: nobody can allow what one would be asked."""
+"""A reply before which a model may call tools, without a participant: calls that need approval are refused."""
 
 from __future__ import annotations
 

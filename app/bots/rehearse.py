@@ -120,7 +120,7 @@ class RehearsalProgress:
 
 
 async def rehearse(rehearsal: Rehearsal, progress: RehearsalProgress) -> None:
-    """Let everybody come, and wait until all are gone; raises RehearsalImpossible where the server takes nobody."""
+    """Run all visits to their end; raises RehearsalImpossible if the server admits nobody."""
     began_s = time.monotonic()
 
     async def one(visit: Visit) -> None:

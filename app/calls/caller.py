@@ -109,7 +109,7 @@ class Result:
     first_token_us: int | None = None
     error: BackendError | None = None
     sent: str | None = None
-    """The request as it was sent, and the answer as it came, where whoever asked knows them."""
+    """The request and the answer as sent, where the caller knows them."""
     raw: str | None = None
     reasoning: str = ""
     unopened: bool = False
@@ -122,7 +122,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request and its result, the `number`th for this reply; `label` is what the data call the model."""
+    """One request and its result, the `number`th for this reply; `label` is the model's name in the data."""
 
     label: str
     number: int

@@ -97,7 +97,7 @@ class RateLimiter:
             self._waiting -= 1
 
     def wait_s(self, tokens: int) -> float:
-        """0.0: go now, and it is counted; else ask again after so many seconds."""
+        """Count a call now and return 0.0, or return the seconds after which to ask again."""
         now_s, both = self._now(), self._both(tokens)
         wait_s = max((bucket.wait_s(amount, now_s) for bucket, amount in both), default=0.0)
         if not wait_s:

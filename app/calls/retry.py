@@ -27,7 +27,8 @@ class RetryPolicy:
     longest_retry_after_s: float
     """A server that asks for a longer pause is not called again."""
     patient: bool = False
-    """True if nobody waits for the reply: a rate limit and an open circuit are waited for, and 429 is no try."""
+    """True if no participant waits for the reply: then it waits for rate limits and open circuits, and 429 is no
+    try."""
 
     @property
     def longest_admission_s(self) -> float:

@@ -85,7 +85,7 @@ def _existing_accounts() -> Accounts:
 
 
 def _accounts() -> Accounts:
-    """The accounts, in a new database if there is none: the first account may be what begins it."""
+    """The accounts, in a new database if there is none, as the first account may be its first content."""
     return Accounts(open_database(settings_in_use().database_url), SystemClock().now_us)
 
 

@@ -234,7 +234,7 @@ def _verified(pairs: AnswerPairs) -> Any:
 
 
 def _row(field: str, about: Any) -> dict[str, Any]:
-    """The agreement on a field as people read it; `about` is None for one that is not compared or has no labels."""
+    """The text about the agreement on a field; `about` is None for one that is not compared or has no labels."""
     row: dict[str, Any] = {"field": field, "labels": about.n if about else 0}
     if about is None:
         return row

@@ -1,4 +1,4 @@
-"""The commands of `parley`: what each is for, and the module that runs it.
+"""The commands of `parley`: each with its purpose and the module that runs it.
 
 `parley --help` lists them from here. A command's module is imported when that command runs, so help and shell
 completion are fast, and a run of hours does not carry what only other commands use.

@@ -38,7 +38,7 @@ INTERRUPTED = 130
 
 
 def option(names: str, about: str, **more: Any) -> Any:
-    """An option by its names and what stands for its value, as in `-n --count N`; a flag has no such word."""
+    """An option by its names and the word for its value, as in `-n --count N`; a flag has no such word."""
     words = names.split()
     metavar = next((word for word in words if not word.startswith("-")), None)
     return typer.Option(*(word for word in words if word.startswith("-")), metavar=metavar, help=about, **more)
@@ -131,7 +131,7 @@ def settings_in_use(**given: Any) -> Settings:
 
 
 def existing_database(settings: Settings | None = None) -> Database:
-    """The database, for commands that read or change what is there; raises StorageError if its file does not exist.
+    """The database, for commands on existing data; raises StorageError if its file does not exist.
 
     Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
     """
@@ -183,7 +183,7 @@ def _exists(file: Path) -> bool:
 
 
 def with_saved(settings: Settings) -> tuple[Settings, Database | None]:
-    """The settings with the servers that are saved in the database, and the database; None if there is none yet."""
+    """The settings with the servers saved in the database, and the database; None if it does not exist yet."""
     file = sqlite_path(settings.database_url)
     if file and not _exists(file):
         return settings, None

@@ -92,7 +92,7 @@ def migrate_() -> None:
 
 
 def _say_backup(file: Path) -> None:
-    """Name the backup before anything is changed, so that it is known whatever fails later."""
+    """Print the backup's name before any change, so that it is known if a later step fails."""
     echo(f"Backup of the database from before, for `parley db restore`: {file}")
 
 

@@ -1,4 +1,4 @@
-"""The command that looks for what is wrong around Parley on this machine."""
+"""The command that checks the surroundings of Parley on this machine."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ PORTS = {"port": 7870, "console_port": 7871}
 
 
 def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.socket | None = None) -> None:
-    """Serve until somebody stops it, at a port, or where somebody is `listening` already."""
+    """Serve until stopped, at a port, or at a socket that is `listening` already."""
 
     running = made(server, settings, port)
     threading.excepthook = _end
@@ -239,8 +239,8 @@ def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.soc
 
 
 def _end(failed: threading.ExceptHookArgs) -> None:
-    """A thread of a server failed that nobody waits for, such as the one that writes. What is left of the process would
-    answer and keep nothing, so it ends, and whoever started it starts it anew."""
+    """End the process if a thread failed that no other one waits for, such as the writer: the rest would answer and
+    store nothing. Its supervisor starts a new one."""
     log.critical(
         "the thread %s has failed, so this process ends",
         failed.thread.name if failed.thread else "",
@@ -250,7 +250,7 @@ def _end(failed: threading.ExceptHookArgs) -> None:
 
 
 def lower_priority() -> None:
-    """Let this process give way to others on the machine: whoever takes part comes first."""
+    """Lower this process's priority: participants come first."""
     if hasattr(os, "nice"):
         os.nice(BEHIND)
 

@@ -28,7 +28,7 @@ _THROTTLED = ThrottledFilter()
 
 
 class LineFormatter(logging.Formatter):
-    """A record as one line, whatever stands in it: each of its parts is bounded, and has no control characters."""
+    """A record as one line: each of its parts is bounded, and has no control characters."""
 
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
@@ -73,14 +73,14 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _bounded(text: str) -> str:
-    """A text without its middle where it is too long, as what is in its end may say why."""
+    """A text without its middle where it is too long, as its end may hold the reason."""
     left_out = len(text) - MOST
     whole = text if left_out <= 0 else f"{text[: MOST // 2]} [... {left_out:,} characters ...] {text[-MOST // 2 :]}"
     return one_line(whole).encode(errors="replace").decode()
 
 
 def _links(error: BaseException | None) -> Iterator[str]:
-    """An exception and what it came of, the newest first."""
+    """An exception and its causes, the newest first."""
     while error is not None:
         words = f": {error}" if isinstance(error, ParleyError) and not isinstance(error, BackendError) else ""
         frames = reversed(traceback.extract_tb(error.__traceback__))

@@ -1,4 +1,4 @@
-"""The commands that create and publish studies, and what is said of their data: new, publish, metadata."""
+"""The commands that create and publish studies, and describe their data: new, publish, metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`parley recruit`: whether participants can start a study, how many, for how much money, and by which links."""
+"""`parley recruit`: open and close studies, quotas, budgets and links."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _add(study: str, session: str, kind: Kind, text: str) -> None:
 
 
 def _streams(database: Database, study: str, session: str) -> tuple[str, ...]:
-    """The sessions meant, of which an ID of a person can have several; raises StorageError if there is none."""
+    """The sessions of an ID, of which a person can have several; raises StorageError if there is none."""
     if session.isdecimal():
         return (read_session(database, Studies(database), study, int(session), SystemClock().now_us()).entry.stream,)
     _, people = participants()  # needs the secret

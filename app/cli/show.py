@@ -87,7 +87,7 @@ ToFile = Annotated[Path | None, option("-o --out FILE", "Write all rows to a fil
 
 
 def shown(name: str) -> Callable[[Function], Function]:
-    """Register a function as that which `parley show` does for this name."""
+    """Register a function as `parley show NAME`."""
 
     def register(function: Function) -> Function:
         text = "\n\n".join(part for part in (SHOWN[name], getdoc(function)) if part)

@@ -43,7 +43,7 @@ def require_settings_of_workers(settings: Settings, count: int) -> None:
 
 
 def supervise(settings: Settings, references: Sequence[str], count: int) -> None:
-    """Serve studies by so many workers until somebody stops it, or one says that it cannot start."""
+    """Serve studies with several workers until stopped, or until one cannot start."""
     told: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: told.append(number))

@@ -1,1 +1,1 @@
-"""Settings, model servers and the secret: what a deployment is given."""
+"""A deployment's configuration: settings, model servers and the secret."""

@@ -1,4 +1,4 @@
-"""Model servers as a deployment names them: where one is, and what it wants to see before it answers.
+"""Model servers as a deployment names them: their address, and the credentials that they need.
 
 Which server a model is asked on is part of a study, by its name; what is behind the name is not. Whatever could be a
 secret is a SecretStr, so that no listing, log or error message shows it by accident.
@@ -65,7 +65,7 @@ PerMinute = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Server(BaseModel):
-    """A model server: its address, and what is sent along with every request."""
+    """A model server: its address, and the headers of every request."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -83,7 +83,7 @@ class Server(BaseModel):
     """The tokens a minute, read and written together."""
 
     def __str__(self) -> str:
-        """The address and what else is set, without a secret."""
+        """The address and the other settings, without a secret."""
         extras = [f"{name} ********" for name in ("key", "headers", "query") if getattr(self, name)]
         return ", ".join([self.url, *extras])
 

@@ -1,4 +1,4 @@
-"""The deployment's secret: it signs cookies, and finds and unseals who somebody is to a recruiter."""
+"""The deployment's secret: it signs cookies, and seals and finds recruiters' ids of people."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _file(settings: Settings) -> Path | None:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
+    """Make a file that is whole or not there, even if other processes make it too or this one is killed."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         with create(draft) as file:

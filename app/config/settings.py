@@ -151,7 +151,7 @@ class Settings(
         return copy
 
     def look_up_in(self, lookup: ServerLookup) -> None:
-        """Let a copy that nobody else has yet find more model servers; see `with_lookup`."""
+        """Add a source of model servers to a copy of the settings; see `with_lookup`."""
         self._more = lookup
 
     @property
@@ -270,7 +270,7 @@ def unknown(environ_names: Iterable[str]) -> list[str]:
 
 
 def _similar_setting(name: str) -> str:
-    """The setting that somebody meant, by what comes after what all of them begin with."""
+    """The setting that a misspelled name most likely means, by the part after the common prefix."""
     fields = {field.upper(): env_name(field) for field in Settings.model_fields}
     close = did_you_mean(name.upper().removeprefix(PREFIX), fields)
     return next((close.replace(repr(field), repr(full)) for field, full in fields.items() if repr(field) in close), "")

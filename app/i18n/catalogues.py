@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "experiments" / "languages"
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """A language: its tag as in HTML's `lang`, what it calls itself, and its words by the English pattern."""
+    """A language: its tag as in HTML's `lang`, its own name, and its texts by the English pattern."""
 
     tag: str
     name: str

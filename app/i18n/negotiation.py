@@ -1,4 +1,4 @@
-"""In which language somebody is spoken to before a session says it: by the link, or by what their browser likes."""
+"""Choose the language for a person without a session yet: by the link, or by their browser's preference."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Balance(Answer):
 
 
 class CompletionCode(Answer):
-    """A code, and what Prolific does with who enters it; `fixed_screen_out_reward` of an action is in cents."""
+    """A code, and Prolific's action on those who enter it; `fixed_screen_out_reward` of an action is in cents."""
 
     code: str = ""
     code_type: str
@@ -113,7 +113,7 @@ class StudyDraft(Answer):
 
 
 class ProlificStudy(StudyDraft):
-    """A study as it is at Prolific. `total_cost`: in cents, with Prolific's fees; None if it was not told."""
+    """A study at Prolific. `total_cost`: in cents, with Prolific's fees; None if the API does not give it."""
 
     id: str
     status: Status
@@ -355,7 +355,7 @@ def workspaces_of(settings: Settings, client: Prolific) -> tuple[str, ...]:
 
 
 def hook_secrets(settings: Settings) -> frozenset[str]:
-    """The secrets by which Prolific signs what it sends to webhooks. Raises RecruiterError."""
+    """The secrets by which Prolific signs requests to webhooks. Raises RecruiterError."""
     with prolific_client(settings) as client:
         found = [client.hook_secrets(workspace) for workspace in workspaces_of(settings, client)]
     return frozenset(one.value for some in found for one in some if one.value)

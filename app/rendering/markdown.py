@@ -284,7 +284,7 @@ def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
 
 
 def _as_typed(text: str, env: Env) -> Iterator[str]:
-    """Paragraphs of what a person typed, and blocks of code between them."""
+    """Paragraphs of a person's typed text, and blocks of code between them."""
     paragraph, begin, formulas = "", 0, 0
     for found in _SPLIT[env["dollars"]].finditer(text):
         formula = _formula_of(found)

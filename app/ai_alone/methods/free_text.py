@@ -46,7 +46,7 @@ class FreeText:
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    """The object from the first brace to the last, ignoring text around it; empty if that is none."""
+    """The object from the first brace to the last, ignoring text around it; empty if it is no object."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = orjson.loads(text[begin : end + 1]) if 0 <= begin < end else None

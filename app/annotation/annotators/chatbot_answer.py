@@ -45,7 +45,7 @@ class ChatbotAnswer(Annotator):
         )
 
     def tidied(self, values: Values, conversation: Conversation) -> Values:
-        """A number is a value; what is no letter of an option is none; without a final answer there is neither."""
+        """Store a number as text and a letter only if an option has it; without a final answer neither."""
         answered = values.get("attempted_answer") is not False
         value, letter = values.get("answer_val"), values.get("answer_letter")
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Per-model quirks of a server, learned from refusals and replies: learned from what it refuses, or how it replies."""
+"""Per-model quirks of a server, learned from refusals and replies."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Dialects:
         return dialect
 
     def save(self, request: Request) -> None:
-        """Keep for all processes what the replies to a request's like have shown."""
+        """Save for all processes the properties found in replies to requests like this one."""
         if (unopened := self.of(request).unopened) is not None:
             self._settings.save_reasoning(self._url, request.model, unopened=unopened)
 

@@ -215,7 +215,7 @@ class ReasoningSplitter:
             yield from self._pass(_kept(self._held, strikes=self._strikes, whole=False))
 
     def _tag(self, tag: str, *, last: bool) -> Iterator[Delta]:
-        """Deal with a tag that the text held back begins with: it is text, unless it closes what was never opened."""
+        """Handle a tag at the beginning of the held text: it is text, unless it closes a mark that was never opened."""
         rest, opens = self._held[len(tag) :], tag.lower() in MARKS
         if not opens and not self._open:
             if not last and not rest.strip(" \t\r"):

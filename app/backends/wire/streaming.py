@@ -30,7 +30,7 @@ PICTURE = re.compile(r'(?<=;base64,)[\w+/=]{16,}|(?<="data":")[\w+/=]{16,}')
 
 @dataclass(slots=True)
 class ReplyDecoder:
-    """Makes a reply of the values of an answer, and holds what it finds besides text."""
+    """Builds a reply from the values of an answer, and holds the rest of its content."""
 
     # The event with which the `StreamEnd` comes.
     last: ClassVar[str] = ""
@@ -92,7 +92,7 @@ class ServerBackend(Backend):
         decoder: ReplyDecoder,
         until: str | None = None,
     ) -> AsyncGenerator[Delta]:
-        """The reply in the answer to a request; `until` is what the study says of its reasoning."""
+        """The reply in the answer to a request; `until` is the study's mark for the end of reasoning."""
         dialect = self._dialects.of(request)
         return streamed(self._server, opening, framing, decoder, dialect, dialect.splitter(until))
 

@@ -1,4 +1,4 @@
-"""The values in model servers' JSON, and the errors of what is none. Pure."""
+"""Read values from model servers' JSON, with errors for those of the wrong kind. Pure."""
 
 from __future__ import annotations
 

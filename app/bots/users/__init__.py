@@ -1,1 +1,1 @@
-"""Kinds of simulated users, one a file: each sees what a participant sees, and says what it does there."""
+"""Kinds of simulated users, one a file: each reads a participant's screen and returns an action."""

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class UnusableReply(ValueError):
-    """A reply of a user's model cannot be used; the text says to the model what is wanted."""
+    """A reply of a user's model cannot be used; the text tells the model the wanted form."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The user by chance: whatever is allowed, as the checker's bots do."""
+"""A user that acts at random, within the allowed actions, as the checker's bots do."""
 
 from __future__ import annotations
 

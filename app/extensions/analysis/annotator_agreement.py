@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldAgreement:
-    """The agreement on a field: `n` labels of `conversations` by `raters`; a measure is None if it is undefined."""
+    """The agreement on a field: `n` labels of `conversations` by `raters`; undefined measures are None."""
 
     field: str
     n: int

@@ -110,7 +110,7 @@ class ResultsTab:
         return self._results_page(user, study or "", origin)
 
     def _take_look(self, user: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        """Take the next planned look; what it shows is in the history of the plan."""
+        """Take the next planned look; its results are in the history of the plan."""
         look = needed("take_look", "trials")
         look(self._context.database, study, user.name, self._context.clock.now_us(), secret=self._context.secret)
         self._context.audit(user, "took a planned look at outcomes", study)

@@ -165,7 +165,7 @@ def _title(questions: Sequence[Question]) -> str:
 
 
 def _axis(question: Question, estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """The scale of the question; of numbers without one, what the estimates reach."""
+    """The scale of the question; of numbers without one, the range of the estimates."""
     if question.kind in (PASSED_CHECK, CHOICE):
         return 0, 1
     if question.axis:

@@ -151,7 +151,7 @@ class Zenodo:
             ) from None
 
     def _json(self, method: str, url: str, **more: Any) -> Any:
-        """The JSON of an answer. The token goes to the repository's own host only, whatever its answers name."""
+        """The JSON of an answer. The token goes only to the repository's own host, even if answers name others."""
         url = url if "://" in url else self.server + url
         if urlsplit(url)[:2] != urlsplit(self.server)[:2]:
             raise DepositError(f"Zenodo named an address of another site, {urlsplit(url).netloc}. Nothing was sent")

@@ -75,7 +75,7 @@ class ExportFolder:
 
 
 def open_export(folder: Path) -> ExportFolder:
-    """The export in a folder; raises StorageError if it is none, or if a file was changed or is missing."""
+    """The export in a folder; raises StorageError if a file was changed or is missing, or if it holds no export."""
     known, root = recorded(folder), folder.resolve()
     if not {BOOK, METADATA} <= known.keys():
         raise StorageError(f"{folder} is not the folder of an export. Name a folder that `parley export` wrote")

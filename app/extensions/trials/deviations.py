@@ -1,4 +1,4 @@
-"""Deviations from a preregistered plan, found in what is recorded: changed versions, exclusions, an early end.
+"""Deviations from a preregistered plan, found in the records: changed versions, exclusions, an early end.
 
 Nothing is a deviation before the preregistration, and nothing that the plan itself says. Reasons are given afterwards
 (`parley trial explain STUDY`), except for exclusions and the end, which have theirs."""

@@ -307,7 +307,7 @@ def sides(direction: Direction) -> Literal[1, 2]:
 
 
 def shown(low: float, high: float, direction: Direction, margin: float | None = None) -> bool:
-    """True if an interval shows what a hypothesis claims; the same as its test, if the interval has the test's level.
+    """True if an interval supports a hypothesis; the same as its test, if the interval has the test's level.
 
     It must lie above 0 (`greater`), below 0 (`less`), on one side of 0 (`different`), above minus the margin
     (`not_worse`), or within the margin (`equivalent`).

@@ -52,7 +52,7 @@ class LookResult:
 def look(
     database: Database, study: str, who: str, now_us: int, *, secret: str, unblind: bool = False
 ) -> tuple[RecordedLook, tuple[LookResult, ...]]:
-    """Take the next planned look, and record it with what it showed. The `secret` decides which group is A.
+    """Take the next planned look, and record it with its results. The `secret` decides which group is A.
 
     Raises TrialError if the study is not preregistered, no look is planned, or too few participants have completed;
     NotPossible if somebody else takes it at the same time.
@@ -106,7 +106,7 @@ def look(
 def nominal_alpha(
     plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook], complete: int | None = None
 ) -> float:
-    """The level at which the last analysis tests a hypothesis: what the looks before have left of its alpha.
+    """The level at which the last analysis tests a hypothesis: the alpha that the looks before have left.
 
     `complete` participants may be fewer than planned; then the last analysis has the boundary of a look at their share,
     and not all that is left, as the end may have been chosen by what was seen. In a plan with looks, the primary

@@ -1,4 +1,4 @@
-"""Errors and warnings of a trial's plan: what the study cannot give, what contradicts itself, what is left vague."""
+"""Errors and warnings of a trial's plan: measures that the study lacks, contradictions, and vague parts."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class HypothesisResult:
     p_adjusted: float | None
     """p corrected for the other hypotheses of the family; None if it is alone, or shares alpha over looks."""
     alpha: float
-    """The level at which p is tested at the end: the plan's alpha, or what looks have left of it."""
+    """The level at which p is tested at the end: the plan's alpha, or the part that looks have left."""
     confirmed: bool = False
     low: float = 0.0
     """The interval that belongs to the test, of `level`."""

@@ -186,7 +186,7 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
 
 
 def _first_visits(study: str) -> ColumnElement[bool]:
-    """The sessions that are not a later wave of somebody."""
+    """The sessions that are not a person's later wave."""
     own = select(func.min(_session.ordinal)).where(_session.study == study, _session.person.is_not(None))
     return or_(_session.person.is_(None), _session.ordinal.in_(own.group_by(_session.person)))
 

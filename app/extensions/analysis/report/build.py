@@ -230,7 +230,7 @@ def _released(report: Report) -> Iterator[FlowStage]:
 
 
 def _left_out(excluded: Mapping[str, int], number: int) -> FlowExit | None:
-    """So many participants who are not analysed, by the reasons of those who were excluded."""
+    """The counts of participants not analysed, by the reasons for their exclusion."""
     reasons = [(count, f"excluded ({why})") for why, count in excluded.items() if count]
     silent = number - sum(excluded.values())
     reasons += [(silent, "no answer, rating or vote")] if silent > 0 else []

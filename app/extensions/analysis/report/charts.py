@@ -132,7 +132,7 @@ def rows_of(finding: Finding) -> int:
 
 
 def _size(unit: Unit) -> int:
-    """By what a value is multiplied for its axis: shares are shown in per cent."""
+    """The factor of a value on its axis: shares are shown in per cent."""
     return 1 if unit in (NUMBER, COUNT) else 100
 
 

@@ -96,7 +96,7 @@ def record_preregistration(
 
 
 def record_look(database: Database, study: str, look: RecordedLook) -> None:
-    """Record a look at an outcome; raises NotPossible if a planned look was taken by somebody else meanwhile."""
+    """Record a look at an outcome; raises NotPossible if another user has just taken a planned look."""
     data = {
         "number": look.number,
         "who": look.who,
