@@ -19,7 +19,7 @@ from problems.errors import ParleyError, did_you_mean
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown word: what is allowed, and which one was perhaps meant."""
+    """The end of a sentence about an unknown word: the allowed ones, and the most similar one."""
     words = sorted({str(item) for item in known})
     # of many the nearest, as words that come first are nothing to choose from
     some = sorted(get_close_matches(word, words, 12, 0)) if word and len(words) > 12 else words[:12]
@@ -63,7 +63,7 @@ LONGEST_PATH = 100
 
 @dataclass(frozen=True, slots=True)
 class ValidationIssue:
-    """One error in a study file: its path, such as `flow[3].questions[0].type`, what is wrong, and what is allowed."""
+    """An error in a study file: its path, such as `flow[3].questions[0].type`, the fault, and the allowed values."""
 
     where: str
     what: str

@@ -1,4 +1,4 @@
-"""Facts and actions: what the log holds, and what may be asked of a session.
+"""Facts, which the log holds, and actions, which can be requested of a session.
 
 An Action is a request (a verb: submit, say, rate); an Event is a fact (a past participle: submitted, said, rated).
 Only `session.decide` turns the one into the other. A fact, once released, is never redefined; a new kind is added.

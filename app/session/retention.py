@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 async def carry_out(sessions: Sessions, database: Database, plan: RetentionPlan, who: str) -> None:
-    """Delete what a plan says, and write it to the audit log."""
+    """Delete the data that a plan names, and write it to the audit log."""
     erased = [one for one in plan.data if await sessions.withdraw(one.stream, by="system")]
     await asyncio.to_thread(unlink_identities, database, [one.stream for one in plan.ids])
     audit = AuditLog(database, sessions.now_us)
@@ -33,7 +33,7 @@ def numbers(sessions: Iterable[DueSession]) -> str:
 
 
 class RetentionTask:
-    """The task of a participants' server that deletes what is due."""
+    """The task of a participants' server that deletes data when they are due."""
 
     def __init__(self, sessions: Sessions, database: Database, participants: Participants) -> None:
         self._sessions, self._database, self._participants = sessions, database, participants

@@ -160,7 +160,7 @@ class Sessions:
         return await self._retried(stream, write)
 
     async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
-        """Write what a researcher says or does. Raises NotPossible, or Refused if the session is withdrawn."""
+        """Write a researcher's remark or act. Raises NotPossible, or Refused if the session is withdrawn."""
         action = remark(kind, text, who, self.now_us())
         if kind == "finished" and (session := await self.get(stream)) is not None:
             typed = await asyncio.to_thread(self.log.draft, stream, session.screen.path)
@@ -432,7 +432,7 @@ class SessionService(Sessions):
         return found
 
     async def _expire(self, session: LoadedSession) -> LoadedSession:
-        """Write what a passed deadline causes. An `away` deadline has no effect after a later sign of activity."""
+        """Write the events of a passed deadline. An `away` deadline has no effect after a later sign of activity."""
         typed = await self.draft(session.stream, session.screen.path)
         seen_us = await asyncio.to_thread(self.log.last_sign_us, session.stream)
         attended = await asyncio.to_thread(self.log.was_attended, session.stream, session.screen.path)

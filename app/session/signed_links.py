@@ -1,4 +1,4 @@
-"""Links and form values that are signed with the deployment's secret. None is stored.
+"""Links and form values, signed with the deployment's secret and not stored.
 
 - A ticket, in the form of a start page: only its button starts a session, and only one.
 - A trial link tries a study without a recruiter: for a preview of one's own, and for a pilot with others. Whoever has

@@ -1,4 +1,4 @@
-"""The events of an action and of all tasks that follow at once (assignment, draws, the end), and what is written.
+"""The events of an action and of all tasks that follow at once (assignment, draws, the end), and the rows to write.
 
 Some tasks depend on other sessions: which cells are full, how often a problem was drawn. Those counts are read inside
 the transaction that writes the events, so that two sessions cannot act on the same counts.

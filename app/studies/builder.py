@@ -116,7 +116,7 @@ SHOWN: Mapping[str, Callable[[Answers], bool]] = {
 
 @cache
 def words() -> Mapping[str, Any]:
-    """The fields by part, and the labels of what is found, as builder_form.yaml has them."""
+    """The fields by part, and the labels of the choices found by code, as builder_form.yaml has them."""
     return read_yaml(HERE / "builder_form.yaml")
 
 

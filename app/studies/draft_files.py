@@ -77,7 +77,7 @@ def keep_file(
 
 @contextmanager
 def held_lock(lock: Path) -> Iterator[None]:
-    """Hold the lock of an upload's folder, so that nobody takes it for one that a killed console left."""
+    """Lock an upload's folder, so that it is not deleted as the rest of a killed console."""
     held = hold_lock(lock)
     try:
         yield

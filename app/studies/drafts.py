@@ -95,7 +95,7 @@ class Drafts:
             raise StudyError(str(path), [text_issue(error)]) from None
 
     def save(self, name: str, text: str) -> None:
-        """Replace what is written in a draft, all at once; raises StudyError."""
+        """Replace the content of a draft, all at once; raises StudyError."""
         save_draft(self._existing(name), text)
 
     def create(self, name: str, template: str) -> None:
@@ -144,7 +144,7 @@ def create_draft(folder: Path, template: str) -> Path:
 
 
 def slug(name: str) -> str:
-    """A name as studies may have it, as near as possible to what it was."""
+    """The valid study name nearest to a text."""
     found = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")
     return (found if NAME.match(found) else f"study-{found}".strip("-"))[:LONGEST_NAME]
 
@@ -225,7 +225,7 @@ def _too_large(written: bytes) -> ValidationIssue | None:
 
 
 def _outside(raw: Mapping[str, Any], folder: Path) -> Iterator[ValidationIssue]:
-    """Files that are not beside the study: whoever writes a draft reads no other file of the server by it."""
+    """Yield an error for each file outside the study's folder: a draft must not read other files of the server."""
     for where, path in _paths(raw):
         if "\0" in path or any(len(part.encode()) > LONGEST_PART for part in path.split("/")):
             yield ValidationIssue(where, f"{path[:LONGEST_NAME]!r} is not a name of a file")

@@ -1,4 +1,4 @@
-"""The files of items in a draft's folder: what a researcher uploads, replaces and removes.
+"""The files of items in a draft's folder, which a researcher uploads, replaces and removes.
 
 A file is kept only once it could be read as a table, so a damaged one never takes the place of a sound one. Names come
 from a browser: they name a file in the folder itself, of a kind that `problems/tables.py` reads.
@@ -34,7 +34,7 @@ class ItemFiles:
         return names_in(self._folder, READERS)
 
     def read(self, name: str, sheet: str = "", question: str = "") -> Table:
-        """Read a file as `read_table` does, or give what was read of it since it was kept; raises ProblemError."""
+        """Read a file as `read_table` does, or return the cached table; raises ProblemError."""
         path = self._path(name)
         found = _read_once(path, sheet, question, version_of(path))
         if isinstance(found, ProblemError):
@@ -82,7 +82,7 @@ def _cells(table: Table | ProblemError) -> int:
 
 @cached(LRUCache[Any, Table | ProblemError](KEPT_CELLS, _cells), lock=Lock())
 def _read_once(path: Path, sheet: str, question: str, _version: tuple[int, ...]) -> Table | ProblemError:
-    """A table, or why there is none: whoever may look at a draft cannot have either worked out again and again."""
+    """Read a table, or return the error; both are cached, so that looking at a draft does not repeat the work."""
     try:
         return _read(path, sheet, question)
     except ProblemError as error:

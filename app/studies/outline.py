@@ -1,4 +1,4 @@
-"""A study's outline: what it is made of and what happens in it, as values that anybody can draw."""
+"""A study's outline: its parts and its flow, as values for any renderer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a study, with what is in it; what happens has a `path` (`question[*]/chat`), the rest has none."""
+    """A part of a study, with its own parts; steps of the flow have a `path` (`question[*]/chat`), the others none."""
 
     kind: Kind
     text: str

@@ -1,4 +1,4 @@
-"""The pictures in a draft's folder: what a researcher uploads, replaces and removes.
+"""The pictures in a draft's folder, which a researcher uploads, replaces and removes.
 
 A picture is kept only if participants' browsers can show it (`problems/pictures.py`), whatever its name.
 """

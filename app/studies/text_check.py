@@ -50,7 +50,7 @@ class PageText:
 
 @dataclass(slots=True)
 class TextCheck:
-    """The pictures by what the texts call them, their content by SHA-256, and what cannot be shown."""
+    """The pictures by their names in the texts, their content by SHA-256, and the faults."""
 
     dollars: bool = True
     """True if a single $ delimits maths, as the study says."""

@@ -51,7 +51,7 @@ class YamlDocument:
     root: Node | None
 
     def span(self, where: str) -> Span | None:
-        """The place of a path such as `flow[2].options`, or of what is there of it; None for one elsewhere.
+        """The place of a path such as `flow[2].options`, or of its nearest part; None for one elsewhere.
 
         It is a key, with its value if that is on the same line and no collection; or the begin of an item of a list.
         """
@@ -131,7 +131,7 @@ def _merges(key: Node) -> bool:
 
 
 class _Constructor:
-    """Makes values of what was composed, of each alias anew, once it is known how much that is."""
+    """Makes values of composed nodes, of each alias anew, once their size is known."""
 
     def __init__(self) -> None:
         self._yaml = YAML(typ="safe", pure=True)

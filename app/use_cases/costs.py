@@ -62,7 +62,7 @@ def _budget_of(database: Database, study: Study, cell: Cell = EVERYBODY) -> dict
 
 
 async def tried(study: Study) -> DryRunResult:
-    """A few who are simulated without a call, for what the study would take."""
+    """Simulate a few sessions without a call, to estimate the study's costs."""
     return await estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS, questions=judge_question)
 
 

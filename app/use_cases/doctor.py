@@ -80,7 +80,7 @@ def published(database: Database) -> Iterator[Study]:
 
 
 def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
-    """`.env`, misspelled variables, and packages that offer what nobody looks for."""
+    """Check `.env`, and the names of variables."""
     file = Path(ENV_FILE)
     if file.exists():
         with file.open(encoding="utf-8") as text:
@@ -258,7 +258,7 @@ async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Di
 
 
 def check_prolific(deployment: Deployment) -> Iterator[Diagnosis]:
-    """The token, the workspaces with what they have, the webhook, and the codes of the studies that are there."""
+    """Check the token, the workspaces with their balance, the webhook, and the codes of studies at Prolific."""
     settings = deployment.settings
     recruited = [study for study in deployment.studies if study.file.prolific]
     if not recruited and settings.prolific_token is None and settings.find_server(PROLIFIC) is None:

@@ -1,4 +1,4 @@
-"""Export: the sessions that are asked for in words, the schemas that a study has them in, and what is written."""
+"""Export: a filter of sessions in words, the schemas of a study, and the files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PEEKED = (
 
 
 def read_filter(session_filter: SessionFilter, where: Iterable[str], since: str, until: str) -> SessionFilter:
-    """A filter with these `FACTOR=VALUE` and times (UTC); raises StorageError and NoSuchCell for what is none."""
+    """A filter with these `FACTOR=VALUE` and times (UTC); raises StorageError and NoSuchCell for invalid ones."""
     return replace(
         session_filter, where=parse_values(where), since_us=moment_of(since), until_us=moment_of(until, end=True)
     )

@@ -1,4 +1,4 @@
-"""Import the files of a release: what is in them, and every error, is said first; then they are sessions."""
+"""Import the files of a release as sessions, after a plan with their content and every error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _shown(wrong: CellDeviation) -> dict[str, Any]:
 
 
 def study_to_import(database: Database, schema: str, typed: str) -> str:
-    """The study to import into; raises StorageError for one that is there and was not named."""
+    """The study to import into; raises StorageError for an existing one that was not named."""
     if not typed and Studies(database).has(schema):
         raise StorageError(
             f"This database has a study {schema!r} already. Name the study to import into: {schema}-released, say, or "
@@ -65,7 +65,7 @@ def plan_import(database: Database, schema: str, paths: Sequence[Path], typed: s
 
 
 def run_import(database: Database, plan: ImportPlan, progress: Progress) -> Told:
-    """Raises BadFile for rows that contradict what is recorded; nothing is imported then."""
+    """Raises BadFile for rows that contradict recorded ones; nothing is imported then."""
     return told(import_files(database, plan.schema, plan.paths, plan.study, progress))
 
 

@@ -1,4 +1,4 @@
-"""Long runs of models over what is there: models are asked a study's questions alone, or annotate conversations.
+"""Long runs of models: they answer a study's questions alone, or annotate its conversations.
 
 What is asked for is planned first, and its cost estimated; then the same plan is run. What came is stored, and a run
 that was stopped goes on with the next one of the same plan.
@@ -198,7 +198,7 @@ async def annotate(
     tell: Tell,
     stopped: Stopped = bool,
 ) -> Told:
-    """Ask for the annotations of a plan that are not stored, and record what was found; returns what became of it."""
+    """Request a plan's missing annotations, and record the findings; returns the results in words."""
     ended = None
     if plan.found.cells:
         save_annotations(database, plan.run.study, plan.found)

@@ -1,4 +1,4 @@
-"""Pay: who is paid what, in which files, and what a researcher should know before uploading them."""
+"""Pay: the payments, their files, and facts to know before uploading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recruit: whether participants can start a study, how many, for how much money, and by which links."""
+"""Recruit: open and close studies, quotas, budgets and links."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def set_quota(database: Database, study: Study, cell: Cell, most: float | None, 
 
 
 def set_budget(database: Database, study: Study, cell: Cell, amount: float | None, who: str, clock: Clock) -> None:
-    """Limit what the models of a study or a cell of it may cost; None for no limit. Raises NotPossible."""
+    """Limit the cost of the models of a study or a cell of it; None for no limit. Raises NotPossible."""
     if amount is not None and not 0 <= amount < inf:
         raise NotPossible(f"A budget is an amount in {study.file.currency}, 0 or more.")
     what = "removed the budget" if amount is None else f"set the budget to {amount:,.2f}"

@@ -1,4 +1,4 @@
-"""The ways by which a deployment sends reminders, as its settings say; and reminders as messages of Prolific."""
+"""The channels of reminders by a deployment's settings; and reminders as messages of Prolific."""
 
 from __future__ import annotations
 

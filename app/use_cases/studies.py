@@ -1,4 +1,4 @@
-"""Keep studies: take in a study file, publish a version, delete a draft, and erase what a study has recorded."""
+"""Manage studies: import a study file, publish a version, delete a draft, and erase a study's records."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def readiness(log: Log, now_us: Callable[[], int]) -> Answer:
 
 
 async def _fault(event_log: Log, at_us: int) -> str:
-    """The error in writing or reading; empty if there is none."""
+    """The error of writing or reading; empty if there is none."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.wrap_future(event_log.save_draft(DraftRow(NOBODY, "", {"ready": True}, at_us)))

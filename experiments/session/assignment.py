@@ -79,7 +79,7 @@ def balanced(free_cells: Sequence[Cell], counts: Counts, seed: str) -> Cell:
 
 
 def _deadline(share: float, number: int) -> int:
-    """The number of the arrival by which a cell needs one more participant, so as not to be a whole one behind."""
+    """The number of the arrival by which a cell must get its next participant, so as not to be a whole one behind."""
     return ceil((number + 1) / max(share, EPSILON) - EPSILON)
 
 

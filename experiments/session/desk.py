@@ -1,4 +1,4 @@
-"""The researchers' desk: what they say of a session and do in it, as events of its stream.
+"""The researchers' desk: their notes on a session and acts in it, as events of its stream.
 
     noted {text, who}      excluded {why, who}      included {why, who}
 

@@ -57,7 +57,7 @@ class Splice:
         return Splice(self.start, self.added, self.removed)
 
     def apply(self, text: str) -> str:
-        """The text after the change; raises ValueError if it does not have what is removed."""
+        """The text after the change; raises ValueError if it lacks the text to remove."""
         if text[self.start : self.end] != self.removed:
             raise ValueError(f"the text has no {self.removed[:40]!r} at {self.start}")
         return text[: self.start] + self.added + text[self.end :]
@@ -122,7 +122,7 @@ class Document:
         return last if last is not None and self._inverse(last) is not None else None
 
     def undone(self, event: Event) -> Fact:
-        """The change that takes back what is left of an `undoable` one."""
+        """The change that takes back the rest of an `undoable` one."""
         inverse, version = self._inverse(event), event.data["version"]
         if inverse is None:
             raise ValueError(f"nothing is left of version {version}")
@@ -172,7 +172,8 @@ class Document:
         return marks
 
     def _restored(self, event: Event, taken: Mapping[int, Sequence[int]]) -> list[int]:
-        """The origins of what a change has that takes another back, from those of what each change removed."""
+        """The origins of the text of a change that takes another back, from those of the text that each change
+        removed."""
         version, back = event.data["version"], event.data[UNDOES]
         change = splice_of(self.edits[back - 1].data)
         if event.data["added"] == change.removed:
@@ -238,7 +239,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _marks(change: Splice, before: Sequence[Mark], mark: Mark) -> list[Mark]:
-    """The marks of what a change added, compared word by word with what it removed."""
+    """Mark the text that a change added, compared word by word with the text that it removed."""
     marks: list[Mark] = []
     at = 0
     for start, end, chars in _word_changes(change):
@@ -248,8 +249,8 @@ def _marks(change: Splice, before: Sequence[Mark], mark: Mark) -> list[Mark]:
 
 
 def _parts(change: Splice) -> list[Part | None]:
-    """For each character that a change added what it is in the place of; None for what the change kept, but for the
-    character beside words that were only removed."""
+    """For each character that a change added, the part that it replaces; None for kept ones, except for the character
+    beside words that were only removed."""
     parts: list[Part | None] = []
     at = 0
     for start, end, chars in _word_changes(change):
@@ -296,7 +297,7 @@ def _rest(change: Splice, since: Iterable[Splice], text: str) -> tuple[Splice, B
 
 
 def _taken_back(left: Iterable[Part | None]) -> Back:
-    """The characters of a place once what is left of a change there is taken back."""
+    """The characters of a place once the rest of a change there is taken back."""
     seen: set[Part] = set()
     found: Back = []
     for at, part in enumerate(left):
@@ -328,7 +329,7 @@ def _apart(chars: Back, left: Sequence[Part | None], old: str, before: str, plac
 
 @lru_cache(maxsize=64)
 def _word_changes(change: Splice) -> tuple[tuple[int, int, int], ...]:
-    """The parts of what a change removed that it replaced, from where to where, and by how many characters."""
+    """The replaced parts of a change's removed text: from where to where, and by how many characters."""
     whole = splice(change.removed, change.added)
     old, new = _WORD.findall(whole.removed), _WORD.findall(whole.added)
     if max(len(old), len(new)) > MOST_WORDS:

@@ -99,7 +99,7 @@ def judged_later(study: Study, state: State, path: str, finding: Data) -> Fact:
 
 
 def unjudged(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:
-    """The replies that judges have to judge still, for whom nobody waits."""
+    """The replies that wait for no judge and still lack a judge's verdict."""
     done = {(fact.data["rule"], fact.data["of"]) for fact in state.events if fact.kind == CHECKED}
     for rule, reply, event in _replies(study, state) if study.has_judges else ():
         if judges(rule) and not rule.wait and event.kind != WITHHELD and (rule.name, event.seq) not in done:

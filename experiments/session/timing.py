@@ -169,7 +169,7 @@ def is_activity(event: Event) -> bool:
 
 
 def is_unattended(event: Event) -> bool:
-    """True if the time limit of a screen ran out without a sign that somebody was there."""
+    """True if the time limit of a screen ran out without a sign of activity."""
     if event.kind == "finished":
         return event.data.get("why") == UNATTENDED
     return event.kind == "expired" and bool(event.data.get(UNATTENDED))

@@ -1,4 +1,4 @@
-"""Tools in a conversation: what a model asked for, who allowed it, what came back, and what is due next. Pure.
+"""Tools in a conversation: a model's calls, the participant's decisions, the results, and the next task. Pure.
 
     called       the model asks for tools in place of a reply: `calls` (id, tool, arguments as it wrote them; `invalid`
                  why one cannot be made), `text` before them, and what it cost
@@ -124,7 +124,7 @@ class ToolCallState:
 
 
 def _in_order(text: str) -> str:
-    """A text as it is shown, without the marks that show what follows in another order than it has."""
+    """A text without the marks that would show its letters in another order."""
     return text.translate(dict.fromkeys((0x202D, 0x202E), "\N{REPLACEMENT CHARACTER}"))
 
 

@@ -22,7 +22,7 @@ class StrictModel(BaseModel):
 
 
 class AsTyped(str):
-    """A number whose spelling differs from Python's (1.10, 1e3), so that a text field keeps what was typed.
+    """A number whose spelling differs from Python's (1.10, 1e3), so that a text field keeps it as typed.
 
     Where a number is expected, it is parsed like any text; where anything is allowed, `Values` convert it.
     """

@@ -96,7 +96,7 @@ class CellStatus:
 
 
 def cell_statuses(cell_counts: Sequence[tuple[Cell, int, int]], quotas: Sequence[Quota]) -> tuple[CellStatus, ...]:
-    """The cells against what is wanted; `cell_counts` has each with its numbers of completed and running sessions."""
+    """The cells against their quotas; `cell_counts` has each with its numbers of completed and running sessions."""
     counts = [(cell.values, done + live) for cell, done, live in cell_counts]
     every = [cell for cell, _, _ in cell_counts]
     free = open_cells(every, counts, quotas)

@@ -24,7 +24,7 @@ class GroupedThousands(ValueError):
 
 
 def read_number(text: str, *, integer: bool) -> int | float:
-    """The number that somebody typed.
+    """The number in a participant's input.
 
     Blanks and apostrophes may stand between thousands; so may points or commas where nothing else can be meant, as in
     1.234,5 or 1,234,567. 1,234 raises GroupedThousands, and so does 1.234 where a whole number is asked for; otherwise

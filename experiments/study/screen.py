@@ -119,7 +119,7 @@ class ChatMessage:
     steps: tuple[ToolStep, ...] = ()
     """The tools that the assistant used before its reply."""
     interim: bool = False
-    """True for what it wrote before it used tools, which is no reply yet."""
+    """True for its text before it used tools, which is no reply yet."""
 
     @property
     def as_text(self) -> str:

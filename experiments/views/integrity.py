@@ -115,7 +115,7 @@ class WrittenSession:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A figure, and what it rests on; `number` is the other session of a duplicate."""
+    """A figure, and its basis; `number` is the other session of a duplicate."""
 
     value: float
     about: str

@@ -1,4 +1,4 @@
-"""The transcript of a session: what the participant saw and did, step by step, from the study and the events alone.
+"""The transcript of a session: the participant's screens and acts, step by step, from the study and the events alone.
 
 A visit is a step that was reached, with the pages that were left there one after another (the pages of a text, the
 attempts of a check), each as it was before it was left. The cost is linear in the number of events: the location before

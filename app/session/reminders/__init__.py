@@ -1,1 +1,1 @@
-"""Reminders of waves: what they say, the ways by which they go out, and the task of the server that sends them."""
+"""Reminders of waves: their texts, the channels, and the server's task that sends them."""

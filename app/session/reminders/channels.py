@@ -1,4 +1,4 @@
-"""The ways by which reminders go out, and what is known where one failed.
+"""The channels of reminders, and their failures.
 
 `certain`: nothing went out. `again`: a further attempt may succeed. A failure of which neither is known counts as sent.
 """
@@ -32,7 +32,7 @@ class Failure:
 
 
 class ReminderChannel(Protocol):
-    """A way by which reminders go out; its methods block."""
+    """A channel of reminders; its methods block."""
 
     def open(self) -> None:
         """Make the connection, where there is one. Raises NotDelivered; then nothing is sent by it for now."""

@@ -1,4 +1,4 @@
-"""Reminders by mail: one connection to the mail server (SMTP) for all that are due, and what is known where one fails.
+"""Reminders by mail: one connection to the mail server (SMTP) for all that are due, and the causes of failures.
 
 Up to the content everything that fails certainly sent nothing. A server that answers the content with an error has not
 taken it (RFC 5321, 4.2.5). One that does not answer it may have.

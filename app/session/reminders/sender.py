@@ -31,7 +31,7 @@ Links = Callable[[Person], tuple[str, str]]
 
 
 class Reminding:
-    """Sends what is due to one person at a time."""
+    """Sends the reminders that are due to one person at a time."""
 
     def __init__(
         self, sessions: Sessions, channels: Mapping[Channel, ReminderChannel], reach: Reach, links: Links
@@ -77,7 +77,7 @@ async def remind_simulated(sessions: Sessions, person: Person, from_us: int, unt
 
 
 class ReminderTask:
-    """The task of a participants' server that sends what is due, at most `per_minute`."""
+    """The task of a participants' server that sends due reminders, at most `per_minute`."""
 
     def __init__(self, reminding: Reminding, database: Database, clock: Clock, per_minute: int) -> None:
         self.channels = reminding.channels
@@ -85,7 +85,7 @@ class ReminderTask:
         self._pause_s = 60 / per_minute
 
     async def once(self) -> int:
-        """Send what is due now; returns how many reminders were tried."""
+        """Send the reminders due now; returns how many were tried."""
         tried, down = 0, set[Channel]()
         for one, reminder in await asyncio.to_thread(self._due):
             fresh = await asyncio.to_thread(person, self._database, one.id)  # others took time to be sent

@@ -126,7 +126,7 @@ class ReplyBuffer:
             self.hold.end()
 
     def show(self) -> None:
-        """Let listeners read what is held, and what follows."""
+        """Let listeners read the held text, and the text after it."""
         if self._release is not None:
             self._release.cancel()
         held, self._held, self._holds, self._release = "".join(self._held), [], False, None

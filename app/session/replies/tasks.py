@@ -279,7 +279,8 @@ class ReplyTasks:
         return await self._record(stream, outcome, context), reply.hidden or outcome.kind == "call"
 
     async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
-        """A reply with what the judges found for whom it waits; its failure if the participant stops it meanwhile."""
+        """A reply with the findings of the judges for whom it waits; its failure if the participant stops it
+        meanwhile."""
         place = current_location(pending.study, pending.state)
         assert place is not None  # noqa: S101  (a reply is owed at a place)
         judged = await self._judges.awaited(stream, place, outcome.data)
@@ -306,7 +307,7 @@ class ReplyTasks:
 
 
 def fixed_reply(task: PendingTask) -> Action | None:
-    """A reply for which no model is called: the study's own words, or what the model wrote before a restart."""
+    """A reply without a call: the study's own words, or the model's text from before a restart."""
     data: dict[str, Any] = {"model": task.data["model"], **({"slot": task.slot} if task.slot else {})}
     if written := task.data.get("written"):
         data = {name: value for name, value in written.items() if name not in ("shown", "at_us")}
@@ -370,7 +371,7 @@ def _outcome(
 
 
 def _called(task: PendingTask, data: dict[str, Any], calls: list[dict[str, str]]) -> Action:
-    """The action that records calls of tools; a failed reply where the model was told that none is possible."""
+    """The action that records calls of tools; a failed reply if the model has no call left."""
     if task.data.get("calls_left", 0) > 0:
         return Action("call", task.path, {**data, "calls": calls}, 0, by="model")
     names: tuple[str, ...] = ("model", "wanted", "slot", "cost")

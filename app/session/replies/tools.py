@@ -1,4 +1,4 @@
-"""The tools of models in sessions: what models are offered, and the calls that are made for them.
+"""The tools of models in sessions: the tools on offer, and the calls.
 
 A session has a connection of its own to each set's server, for as long as it is used and at most until it ends, and
 another in each turn of a loop, so that each problem begins with the server as it is at first. What is offered was read

@@ -1,4 +1,4 @@
-"""The tools of the bicycle shop's service desk, whose state is what the calls of a conversation have made of it."""
+"""The tools of the bicycle shop's service desk; its state follows from a conversation's calls."""
 
 from __future__ import annotations
 

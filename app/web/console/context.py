@@ -167,7 +167,7 @@ def _note(text: str, kind: str) -> str:
 
 
 def _coded(text: object) -> Markup:
-    """An error or a hint, with what it has between backticks as code."""
+    """An error or a hint, with the parts between backticks as code."""
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(str(text)))))  # noqa: S704  (escaped before)
 
 
@@ -177,7 +177,7 @@ def _path(text: str) -> Markup:
 
 
 def _step(path: str, title: str = "") -> Markup:
-    """A step in words, and what it stands in; its path shows on hovering."""
+    """A step in words, with the parts around it; its path shows on hovering."""
     name, around = formatting.step_label(path, title)
     words = Markup('<span title="{}">{}</span>').format(path, name)
     return words + Markup(' <span class="quiet">{}</span>').format(around) if around else words

@@ -128,7 +128,7 @@ class Downloads:
         return FileResponse(link.path, filename=link.name, headers=headers)
 
     def uploads(self, user: CurrentUser) -> Path:
-        """The folder of what a user sent to be read, until this process ends."""
+        """The folder of a user's uploads, until this process ends."""
         folder = self._files() / f"from-{hashlib.sha256(user.name.encode()).hexdigest()[:16]}"
         folder.mkdir(exist_ok=True)
         return folder

@@ -81,7 +81,7 @@ def own(user: CurrentUser) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Work that can be started, in words, and how it is done, which returns what it found, as data or told."""
+    """Work that can be started: its description, and a function that does it and returns its findings."""
 
     kind: str
     study: str
@@ -99,13 +99,13 @@ class LongWork:
         self._planned: dict[str, tuple[str, Planned]] = {}
 
     def show(self, user: CurrentUser, planned: Planned) -> str:
-        """Keep what a user is shown, instead of what was before; returns the token that starts it."""
+        """Store the plan shown to a user, in place of an earlier one; returns the token that starts it."""
         token = secrets.token_hex(8)
         self._planned[user.name] = token, planned
         return token
 
     def confirm(self, user: CurrentUser, token: str) -> Work:
-        """Start what was shown with this token; raises SettingsError if it was not, or was started already."""
+        """Start the plan shown with this token; raises SettingsError if there is none, or it was started already."""
         known, planned = self._planned.get(user.name, ("", None))
         if planned is None or token != known:
             raise SettingsError(UNSEEN)

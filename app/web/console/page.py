@@ -73,7 +73,7 @@ class AlertBanner:
         return self.paint()
 
     def _mark(self, user: CurrentUser, shown: Any) -> Mapping[Any, Any]:
-        """Mark as seen what the user was shown, and not what came after."""
+        """Mark the alerts shown to the user as seen, and no later ones."""
         ids = {int(word) for word in text(shown).split() if word.isascii() and word.isdigit() and len(word) < 10}
         for alert in mark_seen(self._context.database, ids, user.name, self._context.clock.now_us()):
             self._context.audit(user, "marked an alert as seen", explained(alert)[0])
@@ -81,7 +81,7 @@ class AlertBanner:
 
 
 class GuardedTab:
-    """A tab that says in its own place, instead of what it shows, that its data cannot be read."""
+    """A tab that shows an error in place of data that cannot be read."""
 
     def __init__(self, context: ConsoleContext, tab: Tab) -> None:
         self._context, self._tab = context, tab

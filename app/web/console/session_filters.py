@@ -120,7 +120,7 @@ def _one_of(word: str, allowed: Iterable[str]) -> str:
 
 
 def _day_us(text: str, days: int = 0) -> int | None:
-    """The start of a day in UTC, or of the day that many days later; None for what is no date."""
+    """The start of a day in UTC, or of the day that many days later; None for an invalid date."""
     try:
         day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=days)
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""The interface of a console tab: its components, what it shows for a study, and its events."""
+"""The interface of a console tab: its components, its content for a study, and its events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sure_of(one: gr.Dropdown, sure: gr.Checkbox) -> None:
 
 
 def meanwhile(button: gr.Button, part: gr.HTML, words: str) -> None:
-    """Say in a part of the page what a button has begun, until it is answered."""
+    """Show in a part of the page that a button's work has begun, until it is answered."""
     js = f"""() => '<p class="quiet" role="status">{words}…</p>'"""
     gr.on([button.click], fn=None, inputs=[], outputs=[part], js=js, api_visibility="private")
 

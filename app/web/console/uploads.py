@@ -1,4 +1,4 @@
-"""The routes by which the page sends files, each in a request of its own: an event is too small.
+"""The routes for uploads, each file in a request of its own: an event is too small.
 
 Pictures are kept with the draft; the files of a release in a folder of the user's, until they are imported or the
 console stops.

@@ -33,7 +33,7 @@ class WorkView:
         self.outputs: list[Component] = [self._list, self.stop, self._dismiss, self.timer]
 
     def wire(self, study: Component, look: Look, outputs: Sequence[Any], also: Sequence[Component] = ()) -> None:
-        """Let it refresh what a tab's own `look` at the study, and at what it reads `also`, paints in its `outputs`."""
+        """Let it refresh a tab's `outputs` by its own `look` at the study, with the values of `also`."""
         bind, inputs = self._context.bind, [study, *also]
 
         def on_mine(act: Callable[..., None], user: CurrentUser, name: str, *read: Any) -> Mapping[Any, Any]:

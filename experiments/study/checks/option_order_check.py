@@ -1,4 +1,4 @@
-"""Orders of options that contradict something, and orders that bias what is measured."""
+"""Checks of the orders of options: contradictions, and biases of the measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation errors of a study file, each with its path, the value, what is allowed and the nearest valid name.
+"""Validation errors of a study file, each with its path, the value, the allowed ones and the nearest valid name.
 
 All errors are reported at once, although some keep the rest of the file from being read: what the validator refuses is
 set aside (an unknown key is dropped, an invalid step becomes an empty page with the same id) until the rest can be read

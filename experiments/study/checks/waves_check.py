@@ -85,7 +85,7 @@ def _never_open(waves: tuple[Wave, ...]) -> Iterator[ValidationIssue]:
 
 
 def _erased_before(file: StudyFile) -> Iterator[ValidationIssue]:
-    """Periods after which people are forgotten who may still come back: nobody knows them then."""
+    """Check the periods of retention: people must not be erased while they may still come back."""
     for key, period in (("keep_ids_for", file.keep_ids_for), ("keep_for", file.keep_for)):
         idle_days = 0.0
         for wave in (file.waves or ())[1:] if period else ():

@@ -1,4 +1,4 @@
-"""Publication metadata of a study's data: what a reader of the published data needs, and cannot find in them.
+"""Publication metadata of a study's data: facts for readers that the data do not contain.
 
 Licence, authors, DOI and the like become known, and change, after data have been collected. They are therefore no part
 of the study's document or its hash (docs/decisions/0012-publication-metadata.md).

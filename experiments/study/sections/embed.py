@@ -1,4 +1,4 @@
-"""The pages of other sites that a study may stand in, and what they are told."""
+"""The pages of other sites that may embed a study, and the messages to them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class IntegrityThresholds(StrictModel):
     honeypot: Annotated[int, Field(ge=1)] = 1
     """Screens on which something was written in the hidden box. Needs `honeypot: true`."""
     duplicate: Share = 0.8
-    """The likeness of a text to another session's in the same box: shared runs of three words, of all in either."""
+    """The similarity of a text to another session's in the same box: shared runs of three words, of all in either."""
 
 
 class IntegrityChecks(StrictModel):

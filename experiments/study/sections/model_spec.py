@@ -1,4 +1,4 @@
-"""A model that replies, as a study file describes it: how to reach it, how to ask it, and what it costs."""
+"""A model that replies, as a study file describes it: its backend, its prompt and options, and its price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reminders of a study with waves: when they are sent, by which channels, how often, and what they say."""
+"""Reminders of a study with waves: their times, channels, number and texts."""
 
 from __future__ import annotations
 

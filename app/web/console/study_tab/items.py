@@ -1,4 +1,4 @@
-"""Items: upload a table of items, map its columns, look at what was understood, and write it into the draft.
+"""Items: upload a table of items, map its columns, review them, and write them into the draft.
 
 The browser sends a file as text within an event, so it never is a temporary file of the server. It is kept in the
 draft's folder, where the study file names it.
@@ -180,7 +180,7 @@ class ItemsSection:
     def _painted(
         self, user: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None
     ) -> Updates:
-        """The draft's files, and what is understood of one with the chosen columns, or those of its pool."""
+        """Show the draft's files, and the items of one with the chosen columns, or those of its pool."""
         names, pools = self._files(name).names(), pools_in(written) or {}
         read = {str(pool.get("path")): called for called, pool in reversed(pools.items())}
         file = file if file in names else next((one for one in names if one in read), names[0] if names else "")
@@ -297,7 +297,7 @@ class ItemsSection:
         return self._painted(user, name, self._context.drafts.text(name), text(file), chosen)
 
     def _keep(self, user: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
-        """Keep an uploaded file in the draft, and show what it holds; the columns stay if it replaces the one shown."""
+        """Store an uploaded file in the draft, and show its content; the columns stay if it replaces the one shown."""
         file = text(file)
         try:
             table = self._files(name).keep(file, _decoded(content))

@@ -1,4 +1,4 @@
-"""Payments: what is to be paid, the files for Prolific, and the bonus files of earlier runs."""
+"""Payments: the sums due, the files for Prolific, and the bonus files of earlier runs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class PaymentsTab:
         return {self._overview: shown, self._sure: False}
 
     def _plan_again(self, user: CurrentUser, tab: str, name: str, export: Any, excluded: Any) -> Mapping[Any, Any]:
-        """Opening the tab shows what is to be paid by what is still in its form."""
+        """Opening the tab shows the sums due, by the values still in its form."""
         filled = tab == self.name and (text(export) or excluded is True)
         return self._plan(user, name, export, excluded) if filled else {}
 

@@ -251,7 +251,7 @@ RUNS = (
 
 
 def offered(study: Study | None) -> Mapping[str, tuple[Sequence[Any], Any]]:
-    """The choices of each list, and what is chosen at first."""
+    """The choices of each list, and the initial one."""
     models, own = list(study.file.models) if study else [], list(own_annotators(study))
     return {
         "models": (list(models_of(study)) if study else [], []),
@@ -277,7 +277,7 @@ class RunsTab:
         self._view = WorkView(context, self._runs, self.name)
         self._fields: dict[tuple[str, str], Component] = {}
         self._given: dict[str, tuple[Any, ...]] = {}
-        """By the user, what stood in the form when they were shown what it takes."""
+        """By user, the values in the form when the estimate was shown."""
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -348,7 +348,7 @@ class RunsTab:
         }
 
     def _sent(self, user: CurrentUser) -> dict[Any, Any]:
-        """The files that a user sent to be imported; what was shown before was of others."""
+        """Show the files that a user sent to be imported; an earlier estimate was of others."""
         files = [(path.name, path.stat().st_size) for path in released_files(self._context, user)]
         return {
             self._fields["import", "files"]: self._context.html(

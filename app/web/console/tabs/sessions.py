@@ -235,7 +235,7 @@ class SessionsTab:
         return self._listing(study, sent[:-1], str(sent[-1] or ""))
 
     def _list_person(self, user: CurrentUser, study: str, id_: str) -> Updates:
-        """The sessions of a recruiter's ID, whatever the filters were: they are cleared."""
+        """Show the sessions of a recruiter's ID, and clear the filters."""
         if not (id_ or "").strip():
             return self._list_all(user, study)
         self._context.audit(user, "searched for a recruiter ID", study)
