@@ -1,4 +1,4 @@
-"""The room of what is asked: problems, and the sources they come from.
+"""Problems, and the sources that they come from.
 
 It imports nothing of the other rooms.
 """

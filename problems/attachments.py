@@ -1,4 +1,4 @@
-"""Pictures that people attach: encoded anew, so that nothing of a file is kept but what it looks like.
+"""Pictures that people attach: encoded anew, so that nothing of a file remains but its look.
 
 A photo is turned as its EXIF orientation says, made smaller where it is too large, and loses its metadata, its colour
 profile, all frames but the first, and whatever stands behind its end.
@@ -61,7 +61,7 @@ def encoded_anew(content: bytes, max_side_px: int) -> NewPicture:
 
 
 def _encoded(image: Any, *, photo: bool) -> NewPicture:
-    """As PNG, or as JPEG if it was one or would be too large; what is transparent is white there."""
+    """Encode as PNG, or as JPEG if it was one or would be too large; transparent parts are white there."""
     from PIL import Image
 
     clean = Image.new(image.mode, image.size)  # has nothing of the file but the pixels

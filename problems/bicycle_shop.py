@@ -1,4 +1,4 @@
-"""The bicycle shop of the sample tasks: its database, and what the tools of its service desk do with it.
+"""The bicycle shop of the sample tasks: its database, and the effects of its service desk's tools.
 
 As in tau-bench, a tool does what it is asked to if that is possible at all: only the model knows the shop's policy
 (data/tau2/bicycle-shop/policy.md), and can break it. Nothing here depends on time or chance, so that the same calls
@@ -22,7 +22,7 @@ class Impossible(ProblemError):
 
 
 class BicycleShop:
-    """A shop as it is before a conversation."""
+    """A shop in its state before a conversation."""
 
     def __init__(self) -> None:
         self.database: dict[str, Any] = json.loads((FOLDER / "db.json").read_text(encoding="utf-8"))

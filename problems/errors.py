@@ -49,7 +49,7 @@ class TooManyPixels(UnusablePicture):
 
 
 def quoted(value: object) -> str:
-    """A value of somebody's file as messages show it: a text in quotes, anything else as JSON has it."""
+    """A value from a file, for messages: a text in quotes, anything else as JSON."""
     return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 

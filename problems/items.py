@@ -103,7 +103,7 @@ class Columns(BaseModel):
             raise ProblemError("columns:", *faults, allowed) from error
 
     def to_json(self) -> dict[str, Any]:
-        """The parts that are told or were recognised, as a study file has them under `columns`."""
+        """The given and the recognised parts, as a study file has them under `columns`."""
         return {name: value for name, value in self.model_dump().items() if value not in ("", [], None)}
 
     @property

@@ -62,7 +62,7 @@ def _problem(line: str) -> Problem:
 
 
 def _filled(data: dict[str, object]) -> dict[str, object]:
-    """Add what may be left out; whatever is not of the right kind stays, for `from_json` to name it."""
+    """Add missing optional parts; those of a wrong kind stay, for `from_json` to name them."""
     full: dict[str, object] = {"dataset": DATASET} | data
     dialogue = full.get("dialogue")
     if isinstance(dialogue, list) and dialogue:

@@ -60,7 +60,7 @@ DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that can be shown; width and height in pixels, as it is shown."""
+    """A valid picture; width and height are those shown, in pixels."""
 
     sha256: str
     type: str

@@ -1,4 +1,4 @@
-"""A problem: what a participant is asked, whatever source it came from.
+"""A problem: a question for participants, from any source.
 
 A Problem is a value: it is never changed, and it says nothing of who answers it or how.
 - its options have different keys, and its answer, if known, is one of them;
@@ -57,7 +57,7 @@ class Problem:
     text: str
     r"""Markdown, with LaTeX between \( \), \[ \] or $$ $$ only; a single $ is money."""
     plain: str
-    """The unformatted wording of the source, e.g. what a model is sent when it answers alone."""
+    """The unformatted wording of the source, for example for a model that answers alone."""
     dataset: str
     """The collection it belongs to, e.g. "college_mathematics"."""
     options: tuple[Option, ...] = ()
@@ -67,7 +67,7 @@ class Problem:
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     """For filters of a study, e.g. {"topic": "Algebra"}."""
     dialogue: tuple[DialogueMessage, ...] = ()
-    """The finished conversation that is rated, oldest message first; `text` then says what it is about."""
+    """The finished conversation to rate, oldest message first; `text` is then its subject."""
     place: str = field(default="", compare=False, repr=False)
     """The place in its file, such as `line 7`, for errors; empty if that is not known. No part of the problem."""
 

@@ -60,7 +60,7 @@ def _filled(cells: list[str]) -> int:
 
 
 def _from_header(text: str) -> str:
-    """The text from its first line that has more than one cell, with whatever separator; all of it without one."""
+    """The text from its first line with more than one cell, by any separator; all of it without one."""
     if _DECLARED.match(text):
         return text
     found = re.search(r"^.*[,;\t|]+[^,;\t|\s].*$", text, re.MULTILINE)

@@ -139,7 +139,7 @@ class SheetXml:
 
 
 class Sheet:
-    """The rows of a sheet, and what is to be said of them."""
+    """The rows of a sheet, and notes on them."""
 
     def __init__(self, rows: Iterator[Sequence[Any]], not_calculated: Collection[str], name: str) -> None:
         self._not_calculated = not_calculated

@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a file or folder, and what was passed over or assumed in reading it."""
+    """The rows of a file or folder, and notes on skipped parts and assumptions."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -108,7 +108,7 @@ def _native(path: Path, sheet: str, question: str) -> Table:
 
 
 def plain_name(name: str) -> str:
-    """A column's name as it is compared: `Correct answer` is `correct_answer`."""
+    """A column's name in the form for comparison: `Correct answer` is `correct_answer`."""
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
 

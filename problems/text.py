@@ -51,7 +51,7 @@ _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class NotText(ProblemError):
-    """A file or value holds what is no text; with its line and column, from 1, where they are known."""
+    """A file or value holds bytes that are no text; with its line and column, from 1, where they are known."""
 
     def __init__(self, problem: str, line: int, column: int, name: str = "") -> None:
         self.problem, self.line, self.column = problem, line, column

@@ -16,7 +16,7 @@ from problems.errors import ParleyError
 
 
 class StorageError(ParleyError):
-    """The database cannot do what was asked; what was not acknowledged was not written."""
+    """The database cannot do it; nothing that was not acknowledged was written."""
 
 
 class Unwritable(StorageError):
@@ -24,7 +24,7 @@ class Unwritable(StorageError):
 
 
 class Conflict(StorageError):
-    """The next number of a stream is taken: somebody else was first."""
+    """The next number of a stream is taken: another writer was first."""
 
 
 class BadFile(StorageError):

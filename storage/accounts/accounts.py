@@ -51,13 +51,13 @@ class Invitations:
         return token
 
     def first(self) -> str | None:
-        """An invitation for the first owner, for whoever started Parley; None once there has been an account."""
+        """An invitation for the first owner, for the person who started Parley; None once there has been an account."""
         with self._database.connect() as connection:
             there = connection.execute(select(ANYBODY)).scalar()
         return None if there else self.make("owner", FIRST)
 
     def role(self, token: str) -> Role | None:
-        """The role to which a token still invites; None if it was used, is too old or nobody's."""
+        """The role to which a token still invites; None if it was used, is too old or unknown."""
         with self._database.connect() as connection:
             found = connection.execute(select(_invited.role).where(self._good(token))).scalar()
         return role_for(found) if found else None
@@ -79,7 +79,7 @@ _login = tables.logins.c
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who may use the console; `seen_us` is None for who never did."""
+    """A user of the console; `seen_us` is None before the first login."""
 
     name: str
     role: Role
@@ -182,7 +182,7 @@ class Accounts:
             raise AccountError(f"There is no account {name!r}. `parley accounts list` lists the accounts.")
 
     def _refuse_last(self, connection: Connection, name: str) -> None:
-        """Raise AccountError where nobody would be left who can let others in."""
+        """Raise AccountError if no owner would be left to invite others."""
         advisory_xact_lock(connection, ONE_AT_A_TIME)
         owners = select(_who.name).where(_who.role == "owner", _who.removed_us.is_(None))
         if connection.execute(owners).scalars().all() == [name]:

@@ -32,7 +32,7 @@ class AuditLog:
         self._clock_us = clock_us
 
     def forward(self, connection: Connection, who: str, what: str, about: str = "") -> None:
-        """Keep a deed in the transaction of what was done."""
+        """Record an act in the transaction that carries it out."""
         row = {"at_us": self._clock_us(), "who": who, "what": _line(what), "about": _line(about)}
         connection.execute(insert(tables.deeds), [row])
 
@@ -52,7 +52,7 @@ class AuditLog:
 
 
 def _line(text: str) -> str:
-    """One line that nobody can make look like two."""
+    """A text as one line, which cannot look like two."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MOST_CHARS]
 
 

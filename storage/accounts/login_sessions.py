@@ -79,7 +79,7 @@ class LoginSessions:
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
 
     def check(self, name: str, password: str) -> None:
-        """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
+        """Raise AccountError unless this is the account's present password; tries are counted as for logging in."""
         # only who is logged in comes here: no stranger can use it up
         self._refuse_flood(self._own_tries, name, name, "the console")
         if not self._passwords.fits(self._kept(name), password):

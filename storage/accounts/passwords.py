@@ -33,7 +33,7 @@ _JUDGING = threading.Lock()
 
 
 class Passwords:
-    """Makes and checks what is kept of passwords, `AT_ONCE` at most."""
+    """Makes and checks hashes of passwords, `AT_ONCE` at most."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._given = hasher

@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")
 
 
 def role_label(name: str) -> str:
-    """A name as it is kept, which is without capitals."""
+    """A name in its stored form, without capitals."""
     return name.strip().lower()
 
 

@@ -53,7 +53,7 @@ class MethodProgress:
 
 
 def save_answers(database: Database, study: str, whole: Sequence[str], model_answers: Iterable[ModelAnswer]) -> int:
-    """Put what was read of these cells in the place of what was there; the number of samples."""
+    """Replace the answers read from these cells; the number of samples."""
     rows = [
         {
             "study": study,

@@ -148,7 +148,7 @@ def _served(database: Database, study: str) -> Mapping[Any, tuple[tuple[str, ...
 
 
 def _settings(database: Database, study: str) -> Mapping[str, Any]:
-    """By annotator or method, what the newest run that used it recorded."""
+    """The record of the newest run that used each annotator or method."""
     return {task: given for run in runs(database, study) for task, given in run.began.get("settings", {}).items()}
 
 

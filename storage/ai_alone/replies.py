@@ -28,7 +28,7 @@ BROUGHT = or_(_own.reason.is_(None), _SETTLED)
 
 @dataclass(frozen=True, slots=True)
 class StoredCell:
-    """A row of `ai_cell`: what a cell is about; `name` is its method or annotator."""
+    """A row of `ai_cell`: the subject of a cell; `name` is its method or annotator."""
 
     cell: str
     kind: Kind
@@ -47,7 +47,8 @@ FIELDS = tuple(StoredCell.__slots__)
 
 
 def save_cells(database: Database, study: str, cells: Iterable[StoredCell]) -> None:
-    """Write a study's cells; one that is there is described anew, and keeps the most samples that were ever wanted."""
+    """Write a study's cells; an existing one is described anew, and keeps the highest number of samples ever
+    requested."""
     rest = iter(cells)
     with writer(database) as connection, connection.begin():
         while some := list(islice(rest, CELLS_AT_ONCE)):

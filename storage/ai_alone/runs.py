@@ -35,8 +35,8 @@ _fact, _try = tables.events.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run: its parameters, its result (None while it runs, or if it was killed), and what is
-    there of it: calls that brought a reply, were refused by the model, or failed; and what they cost."""
+    """A run: its parameters, its result (None while it runs, or if it was killed), the calls that brought a reply, were
+    refused by the model, or failed; and their cost."""
 
     run: str
     at_us: int
@@ -93,7 +93,7 @@ def _stored_counts(connection: Connection, run: Any) -> tuple[int, int, int, flo
 
 @contextmanager
 def asking(database: Database) -> Iterator[None]:
-    """Be the only one who asks over a database; raises StorageError if somebody else does."""
+    """Hold the lock on model runs over a database; raises StorageError if another process has it."""
     if path := sqlite_path(str(database.url)):
         with locked(beside(path, "asking"), TAKEN):
             yield

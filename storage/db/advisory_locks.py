@@ -36,7 +36,7 @@ class AdvisoryLocks:
         return self._thread.submit(self._ask, func.pg_try_advisory_lock(_number(names)))
 
     def release(self, *names: str) -> None:
-        """Let go of what was given; nobody waits for it. Where the connection is lost, so is the claim."""
+        """Release a lock, without waiting for it. If the connection is lost, so is the lock."""
         self._thread.submit(self._ask, func.pg_advisory_unlock(_number(names)))
 
     def close(self) -> None:

@@ -52,8 +52,8 @@ class BackupCheck:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """The restored file, the place of the one it replaced, and sessions withdrawn since the backup; None where
-    what was there is too damaged to tell."""
+    """The restored file, the place of the one it replaced, and sessions withdrawn since the backup; None if the old
+    file is too damaged to tell."""
 
     checked: BackupCheck
     aside: Path | None
@@ -72,7 +72,7 @@ def sqlite_file(url: str) -> Path:
 
 
 def back_up(file: Path, to: Path, on_progress: OnProgress = lambda done, total: None) -> BackupCheck:
-    """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
+    """Copy a database into a new file, and check the copy; others may write meanwhile."""
     if not file.is_file():
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
     if to.exists():
@@ -91,7 +91,7 @@ def back_up(file: Path, to: Path, on_progress: OnProgress = lambda done, total: 
 
 
 def restore(backup: Path, file: Path, aside: Path, on_progress: OnProgress = lambda done, total: None) -> RestoreResult:
-    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use."""
+    """Put a backup in a database's place; the old file is kept `aside`. Raises StorageError while it is in use."""
     if not backup.is_file():
         what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
         raise StorageError(f"{backup}: {what}")
@@ -119,7 +119,7 @@ def restore(backup: Path, file: Path, aside: Path, on_progress: OnProgress = lam
 
 
 def check_backup(file: Path) -> BackupCheck:
-    """Look through a database's file; raises StorageError where it is damaged, or is none of Parley's."""
+    """Check a database's file; raises StorageError if it is damaged, or not Parley's."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check").fetchone()
@@ -155,7 +155,7 @@ def exclusive_lock(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def must_be_unused(url: str) -> None:
-    """Raise StorageError while anybody has an SQLite database open; of PostgreSQL nobody can tell."""
+    """Raise StorageError while another process has an SQLite database open; for PostgreSQL this cannot be known."""
     file = sqlite_path(url)
     if file is not None and file.is_file():
         with exclusive_lock(file):
@@ -184,14 +184,14 @@ def _copy(file: Path, to: Path, on_progress: OnProgress) -> Path:
 
 
 def _sum_up(written: Path, to: Path) -> None:
-    """Write the checksum of a file beside where it shall be, before it has its name: who has one has both."""
+    """Write the checksum beside a file's later place, before the file gets its name: so no file is there without it."""
     beside = to.with_name(to.name + SUM)
     with writing(beside) as file:
         file.write(sums({to.name: sha256_of(written)}).encode())
 
 
 def _compare_sum(backup: Path) -> None:
-    """Raise StorageError unless a backup is, to the byte, what was written."""
+    """Raise StorageError if a backup differs from the written file by any byte."""
     beside = backup.with_name(backup.name + SUM)
     if not beside.is_file():
         raise StorageError(
@@ -217,7 +217,7 @@ def _sweep(folder: Path, stem: str) -> None:
 
 
 def _owned_as(part: Path, file: Path) -> None:
-    """Let a copy belong to whom the file does in whose place it comes, whoever runs this."""
+    """Give a copy the owner and permissions of the file that it replaces."""
     its = file.stat()
     part.chmod(stat.S_IMODE(its.st_mode))
     if os.name == "posix" and (its.st_uid, its.st_gid) != (os.geteuid(), os.getegid()):

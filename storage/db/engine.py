@@ -98,7 +98,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
 
 
 def connect(url: str) -> Engine:
-    """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
+    """An engine on a database with any tables; raises StorageError if the address is invalid."""
     try:
         engine = create_engine(
             parse_database_url(url),
@@ -225,7 +225,7 @@ def dumps(value: Any) -> str:
 
 
 def advisory_xact_lock(connection: Connection, number: int) -> None:
-    """Let nobody else be past this number until the transaction is over; each has its own, everywhere in Parley.
+    """Block others at this number until the transaction is over; each use in Parley has its own number.
 
     It is that of an advisory lock of PostgreSQL's. SQLite's writers are alone from their first word.
     """
@@ -273,7 +273,8 @@ def _prepare(connection: Any, _record: Any) -> None:
 
 
 def _enable_wal(connection: Any) -> None:
-    """WAL; of several who make it so in a new file, all but one are refused at once, whatever busy_timeout says."""
+    """Switch to WAL. Of several processes that do so in a new file, all but one are refused at once, despite
+    busy_timeout."""
     until = monotonic() + PATIENCE_S
     while True:
         try:

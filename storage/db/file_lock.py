@@ -33,7 +33,7 @@ def serving_lock(database: Database) -> AbstractContextManager[object]:
 
 
 def beside(file: Path, what: str) -> Path:
-    """A file or folder beside a database's, the same by whatever link it is reached."""
+    """A file or folder beside a database's, the same for every link to it."""
     real = file.resolve()
     return real.with_name(f"{real.name}-{what}")
 

@@ -148,7 +148,7 @@ class Log:
             return last_activity_us(connection, stream)
 
     def was_attended(self, stream: str, path: str) -> bool:
-        """True if a screen gave a sign, other than an event, that somebody was there."""
+        """True if a screen gave a sign of activity other than an event."""
         with self._engine.connect() as connection:
             return was_attended(connection, stream, path)
 
@@ -347,7 +347,7 @@ class WalCheckpoints:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._closing = engine, threading.Event()
         self.idle = threading.Lock()
-        """Held by whoever makes a checkpoint: two at once are refused."""
+        """Held during a checkpoint: two at once are refused."""
         self._thread = threading.Thread(target=self._run, name="parley-checkpoints", daemon=True)
         if sqlite_path(str(engine.url)) is not None:
             self._thread.start()

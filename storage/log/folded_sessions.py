@@ -1,4 +1,4 @@
-"""A study's own sessions with their states, for whatever reads events instead of released rows."""
+"""A study's own sessions with their states, for readers of events instead of released rows."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def last_activity_us(connection: Connection, stream: str) -> int:
 
 
 def was_attended(connection: Connection, stream: str, path: str) -> bool:
-    """True if somebody was at a screen: it has a draft, or telemetry of the page while it was visible."""
+    """True if a participant was at a screen: it has a draft, or telemetry of the page while it was visible."""
     d, t = tables.drafts.c, tables.telemetry.c
     if connection.execute(select(d.path).where(d.stream == stream, d.path == path)).first() is not None:
         return True

@@ -56,7 +56,7 @@ class Enrolment:
     cell: Mapping[str, str] = field(default_factory=dict)
     begun_us: int = 0
     until_us: int = 0
-    """Until when its seat is kept, whatever happens."""
+    """The time until which its seat is kept in any case."""
     language: str = ""
     person: str | None = None
     wave: str | None = None

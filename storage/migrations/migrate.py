@@ -187,7 +187,7 @@ def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows:
 
 
 def _compare(connection: Connection, old_tables: Mapping[str, TableContent]) -> None:
-    """Raise StorageError unless every row is there, every fact is as it was, and what is referred to is there."""
+    """Raise StorageError if a row is missing, a fact has changed, or a reference leads nowhere."""
     there = _tables(connection)
     for name, was in old_tables.items():
         now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None

@@ -1,4 +1,4 @@
-"""The files for whoever pays, written so that nobody is in two of them for the same money, whenever it is killed.
+"""Payment files, written so that no person is paid twice for the same work, even if the process is killed.
 
 All files of a run are written into a hidden folder beside their places; then the payments are recorded, in one
 transaction; then the files are moved. Killed before it was recorded, a run leaves nothing that anybody takes for a
@@ -93,7 +93,7 @@ class PaymentRun:
 
 
 def run_payments(database: Database, participants: Participants, request: PaymentRequest, at_us: int) -> PaymentRun:
-    """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
+    """Compute the payments, write the files and record them; raises StorageError if they cannot be written."""
     earlier = EarlierRuns()
 
     def attempt() -> PaymentRun:
@@ -227,7 +227,7 @@ def _finish(database: Database, request: PaymentRequest, earlier: EarlierRuns) -
 
 
 def _leave(hidden: Path, lock: FileLock) -> None:
-    """Let go of a hidden folder, which is deleted with whatever is still in it."""
+    """Release a hidden folder, and delete it with its content."""
     for path in _inside(hidden):
         if path.name != LOCK:
             shutil.rmtree(path, ignore_errors=True)
@@ -270,7 +270,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _to_disk(path: Path, text: str) -> None:
-    """Write a file that outlives a power cut, as what is recorded of it does."""
+    """Write a file that outlives a power cut, as its record does."""
     with create(path) as file:
         file.write(text.encode())
         file.flush()

@@ -1,4 +1,4 @@
-"""Prolific's lists: whose submissions are approved, who gets a bonus, who is asked to return.
+"""Prolific's lists: submissions to approve, bonuses, and requests to return.
 
 Where Prolific's own export is at hand, it decides who is paid: those whose submission awaits review or was approved.
 Without one, those are left out whose places were freed; those who had
@@ -87,7 +87,7 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _why_not(payee: Payee, statuses: Statuses | None, fit: Sequence[str]) -> str:
-    """The reason why somebody is in no list for those of the statuses that `fit`; empty if there is none."""
+    """The reason why a participant is in no list for those of the statuses that `fit`; empty if there is none."""
     if not SIGNS.fullmatch(payee.id):
         return NO_ID
     over = payee.status if payee.status in OVER else ""

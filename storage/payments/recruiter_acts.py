@@ -201,7 +201,7 @@ def _refuse_beyond(acts: Iterable[Act], events: Sequence[ActEvent], limit: Money
 
 
 def _key(event: ActEvent) -> str:
-    """An attempt that was lost is settled a second time, by what is found to be true."""
+    """A lost attempt is settled a second time, once its result is known."""
     data = event.data
     lost = [data["result"]] if data.get("result") == "lost" else []
     return ":".join([data["act"], str(data.get("attempt", 0)), event.kind, *lost])

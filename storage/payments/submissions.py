@@ -53,7 +53,7 @@ class Observation:
 
 
 def plain_status(status: str) -> str:
-    """One form for what the API, the export and some answers write with dashes, small letters or underscores."""
+    """A status in one form: the API, the export and some answers differ in dashes, capitals or underscores."""
     return status.strip().upper().replace("-", " ").replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""The alerts of a deployment: which are open, when they were sent, and who has seen them.
+"""The alerts of a deployment: the open ones, the times of sending, and the users who have seen them.
 
 Changes are decided inside one transaction that locks out other deciders, so of several processes that see the same
 condition one opens the alert, and one sends each message.
@@ -68,7 +68,7 @@ def change_alerts(
 
 
 def mark_seen(database: Database, ids: Collection[int], who: str, at_us: int) -> tuple[Alert, ...]:
-    """Note that somebody has seen these alerts; returns those that nobody had seen before."""
+    """Mark these alerts as seen by a user; returns those not seen by anybody before."""
 
     def seen(alerts: Sequence[Alert]) -> list[Alert]:
         new = [alert for alert in alerts if alert.id in ids and alert.seen_us is None]

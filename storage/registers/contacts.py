@@ -46,7 +46,7 @@ class Contacts:
             connection.execute(delete(tables.identities).where(_identity.stream == MAIL + person))
 
     def reach(self, person: Person, channel: Channel) -> str | None:
-        """The address or id by which a channel reaches a person, empty where none is needed; None if there is none."""
+        """A person's address or id for a channel, empty if it needs none; None if there is none."""
         if channel == MAIL:
             with self.database.connect() as connection:
                 return mail_address(connection, self._participants, person.id)

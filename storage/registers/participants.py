@@ -231,7 +231,7 @@ class Participants:
         return label if label and _same(mac, self._mac("link", study, label)) else None
 
     def return_token(self, study: str, person: str) -> str:
-        """The secret part of the link by which a person of a study with waves comes back."""
+        """The secret part of a person's link back to a study with waves."""
         return f"{person}.{self._mac('return link', study, person)}"
 
     def returning_person(self, study: str, token: str) -> str:

@@ -1,4 +1,4 @@
-"""The reminders of a study with waves: who is to be sent one now, and how many went out."""
+"""The reminders of a study with waves: those due now, and the numbers sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reminded_studies(database: Database) -> list[str]:
 def due_reminders(
     database: Database, study: str, origin: str, now_us: int, channels: Collection[Channel]
 ) -> list[tuple[Person, NextReminder]]:
-    """Everybody who is to be sent a reminder now by one of these channels, unless the study is closed for them."""
+    """The people to remind now by one of these channels, unless the study is closed for them."""
     if origin == Origin.PERSON and operations_of(database, study).closed is not None:
         return []
     studies, ways, events = Studies(database), reachable(database, study), _events(database, study, origin)

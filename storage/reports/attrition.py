@@ -48,7 +48,7 @@ class PersonWaves:
 
 
 def people_in_waves(database: Database, study: str, origin: str, now_us: int) -> Iterator[PersonWaves]:
-    """Everybody in a study with waves, in the order of arrival; without persons of whom a session was excluded."""
+    """The people in a study with waves, in the order of arrival; without those with an excluded session."""
     studies, seat = Studies(database), tables.seats.c
     query = select(seat.stream, seat.cell, seat.excluded).where(seat.study == study, seat.origin == origin)
     with database.connect() as connection:

@@ -44,7 +44,7 @@ class LeakCount:
 
 @dataclass
 class GuessCount:
-    """The guesses at a step; `nobody`: no model had replied; `expected`: as many would be right by chance."""
+    """The guesses at a step; `nobody`: no model had replied; `expected`: the number right by chance."""
 
     step: str
     by: str

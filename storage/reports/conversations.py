@@ -1,4 +1,4 @@
-"""The finished conversations of a study, whatever it is and wherever its sessions come from, one after another.
+"""The finished conversations of any study and origin, one after another.
 
 A conversation is where something was said: a chat, a column of models side by side, or an imported row of ChatBench's
 or MathConverse's release. It is finished when its screen was left or its session has ended. Of excluded sessions and of

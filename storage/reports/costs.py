@@ -1,5 +1,5 @@
-"""The cost of a study's replies: all of them by what they were for, and those in sessions by model, condition,
-participant or place.
+"""The cost of a study's replies: all of them by purpose, and those in sessions by model, condition, participant or
+place.
 
 They are those of all attempts, whatever became of them and whoever took part. A cost is unknown if the server counted
 no tokens; such attempts are counted. A budget bounds what people cost, whatever the replies were for.
@@ -49,7 +49,7 @@ FINISHED: ColumnElement[str] = literal_column("'finished'")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`failed` attempts brought no reply; `unknown` ones brought one whose cost nobody said."""
+    """`failed` attempts brought no reply; `unknown` ones brought one of unknown cost."""
 
     attempts: int = 0
     failed: int = 0
@@ -140,7 +140,7 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
 
 
 def costs_by_kind(database: Database, study: str) -> Mapping[str, Cost]:
-    """The cost of all attempts of a study by what they were for, as KINDS says; only kinds that there are."""
+    """The cost of all attempts of a study by purpose, as KINDS has them; only kinds that occur."""
     cell = tables.cells.c
     kind = case(
         (_try.cell.is_not(None), cell.kind),

@@ -46,7 +46,7 @@ _session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identitie
 
 @dataclass(frozen=True, slots=True)
 class PersonSessions:
-    """The sessions of one person, and those under the same id that may be somebody else's, by their ids."""
+    """The sessions of one person, and those under the same id that may be another person's, by their ids."""
 
     streams: tuple[str, ...]
     doubtful: tuple[str, ...] = ()

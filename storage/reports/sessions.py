@@ -60,7 +60,7 @@ class SessionQuery:
 
 @dataclass(frozen=True, slots=True)
 class SessionListItem:
-    """A session as it is listed; what only a seat knows is None or empty for an imported one."""
+    """A session in a list; for an imported one, facts that only a seat has are None or empty."""
 
     number: int
     stream: str
@@ -261,7 +261,7 @@ def not_found(name: str) -> StorageError:
 
 
 def find_sessions(database: Database, participants: Participants, name: str, study: str = "") -> tuple[str, ...]:
-    """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
+    """The streams of the sessions with this name, in one study or in any; imported ones have none here."""
     with database.connect() as connection:
         query = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
         studies = {row.stream: row.study for row in connection.execute(query)}

@@ -175,7 +175,7 @@ class Schema:
     """Task categories of Hugging Face's Hub."""
     tags: tuple[str, ...] = ()
     participant: Callable[[str], str] | None = None
-    """The id by which its files name a person, from the seed of the session; None if they name nobody."""
+    """The id of a person in its files, from the seed of the session; None if they name nobody."""
 
     @property
     def parts(self) -> tuple[str, ...]:

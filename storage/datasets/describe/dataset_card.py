@@ -173,7 +173,7 @@ def _settings(model: ModelSpec) -> str:
 
 
 def _value(value: Any) -> str:
-    """A setting of the study file: a text as it is, several after each other, and anything else as JSON has it."""
+    """A setting of the study file: a text unchanged, several after each other, and anything else as JSON."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_value, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -248,7 +248,7 @@ def _tags(manifest: ExportManifest, keywords: Sequence[str]) -> list[str]:
 
 
 def _size(rows: int) -> str:
-    """The Hub's category of so many rows."""
+    """The Hub's category for a number of rows."""
     words = ("1K", "10K", "100K", "1M", "10M")
     above = next((number for number, most in enumerate(SIZES) if rows < most), len(SIZES))
     if not above:

@@ -21,7 +21,7 @@ CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values"
 
 
 def hub_configs(manifest: ExportManifest) -> Yaml:
-    """The configs by which each file with rows is loaded, the first by default."""
+    """The configs that load each file with rows, the first by default."""
     files = [file for file in manifest.files if file.rows]
     return {"configs": [_config(file, first=not number) for number, file in enumerate(files)]} if files else {}
 

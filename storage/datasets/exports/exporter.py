@@ -145,7 +145,7 @@ def _read_together(connection: Connection, plan: ExportPlan) -> Iterator[Sequenc
 
 
 def _in_step(writings: Sequence[Generator[None, None, Written]]) -> list[Written]:
-    """Let several files be written batch by batch in turn; returns what each has come to."""
+    """Write several files batch by batch in turn; returns the result of each."""
     found: dict[int, Written] = {}
     with ExitStack() as stack:
         left = {number: stack.enter_context(closing(one)) for number, one in enumerate(writings)}

@@ -111,7 +111,7 @@ _COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE), check) for kind, pa
 
 
 def mask(text: str) -> tuple[str, Counter[str]]:
-    """The text with a mark in place of whatever was found, and how often each kind was found."""
+    """The text with marks in place of personal data, and the number found of each kind."""
     found: Counter[str] = Counter()
     before = None
     while text != before:  # what stood beside something that is masked now can be found then
@@ -125,7 +125,7 @@ def mask(text: str) -> tuple[str, Counter[str]]:
 
 
 def _masked(kind: str, check: Callable[[str], bool], found: Counter[str], match: re.Match[str]) -> str:
-    """The mark and what is left of a match: words before, and numbers after, without which the checksum is right."""
+    """The mark and the rest of a match: words before, and numbers after, without which the checksum is right."""
     *before, text = (match[0],) if not match.re.groups else match.groups()
     end = len(text)
     while end > 0 and not check(text[:end]):
@@ -138,7 +138,7 @@ def _masked(kind: str, check: Callable[[str], bool], found: Counter[str], match:
 
 @dataclass
 class Mask:
-    """Masks the rows of a file with these columns, in order. `found` counts what was found, by column and kind."""
+    """Masks the rows of a file with these columns, in order. `found` has the counts by column and kind."""
 
     columns: Sequence[Column]
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -157,7 +157,7 @@ class Mask:
 
 
 def masked_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
-    """A cell with marks in place of personal data, unchanged if there are none, and how often each kind was found."""
+    """A cell with marks in place of personal data, unchanged if there are none, and the number found of each kind."""
     found: Counter[str] = Counter()
     if not isinstance(cell, str):
         value = _walked(cell, found)

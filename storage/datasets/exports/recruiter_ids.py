@@ -1,4 +1,4 @@
-"""The recruiters' ids of an export's participants, in a file of its own for whoever runs the study.
+"""The recruiters' ids of an export's participants, in a separate file for the study's operators.
 
 The file can be joined with the exported tables by `participant` and `session`. It identifies people, so it is never
 written into the folder of an export, which is made to be shared.

@@ -101,7 +101,7 @@ class SessionRows:
         return wide is None or wide.name not in self.without
 
     def records(self, connection: Connection, *names: str) -> Iterator[TidySession]:
-        """The sessions in the order of arrival, with what the tables of these names need of them."""
+        """The sessions in the order of arrival, with the data that the tables of these names need."""
         studies = {one.hash: one for one in self.layout.studies}
         evidence = self._evidence(connection) if "integrity" in names else {}
         for page in self._pages(connection):

@@ -1,4 +1,4 @@
-"""A study as a researcher watches it: who is where and stuck, whether it is balanced, what its models do and are like.
+"""A study under way: its sessions, their balance, and the state of its models.
 
 Everything comes from tables that sum up or have a row a session (`seat`, `model_usage`), and of facts and attempts only
 from the last few, so nothing here grows with the number of facts. However many look, a study is asked once a while.

@@ -17,7 +17,7 @@ _used, _try = tables.usage.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class ModelCallSummary:
-    """The calls of a model, added up; `unknown` are replies whose cost nobody said, the times are those of replies."""
+    """The calls of a model, added up; `unknown` are replies of unknown cost, the times are those of replies."""
 
     model: str
     cost: float
@@ -46,7 +46,7 @@ class ModelCallSummary:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Of so many replies, the seconds that half of them and 95 in 100 took at most: to the first word, and in all."""
+    """The seconds that half of the `replies` and 95 in 100 took at most: to the first word, and in all."""
 
     replies: int
     first_word_p50_s: float
