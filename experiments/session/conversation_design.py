@@ -86,7 +86,7 @@ Counts = Annotated[Annotated[Count, Tag("one")] | Annotated[CountByFactor, Tag("
 
 
 class Ending(StrictModel):
-    """The conditions on which a conversation ends by itself. Participants are told, and go on with the button."""
+    """The conditions under which a conversation ends by itself. Participants are told, and go on with the button."""
 
     after: Counts | None = None
     """The number of the participant's messages after whose reply it ends; by factor as `delay_s`."""
@@ -154,7 +154,7 @@ class ConversationDesign(Step):
     """Fixed replies by turn, such as `{3: I cannot help with that.}`; no model is called. Where one is empty the model
     replies."""
     ends: Ending | None = None
-    """The conditions on which the conversation ends by itself. Never by default."""
+    """The conditions under which the conversation ends by itself. None by default."""
     system_additions: tuple[SystemAddition, ...] | None = None
     """Texts that are added to the models' system prompts in some turns."""
     suggestions: Suggestions | None = None

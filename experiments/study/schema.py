@@ -55,7 +55,7 @@ class ProblemGroups(StrictModel):
     size: int | dict[str, int]
     """The number of problems in a group, or the number from each dataset."""
     numbered: Literal["within", "across"] = "within"
-    """The counting: from 0 again for each value of the tag in `within`, or continued."""
+    """The numbering: from 0 again for each value of the tag in `within`, or continued."""
 
 
 class ProblemSource(StrictModel):
@@ -182,7 +182,7 @@ class Wave(StrictModel):
     """The time for which it can be started, such as `3 days`. A session that is not finished by the end of this time,
     and the grace, ends as timed out. Without an end by default."""
     grace: Span | None = None
-    """The time after that in which it can still be taken, which the data mark as late. None by default."""
+    """The further time in which it can still be taken, which the data mark as late. None by default."""
     missed: Missed = "go_on"
     """The action if it is not completed in time. `go_on`: later waves open as planned; the missed one counts as over
     when it closed. `drop`: no further wave. `invite_again`: if it was not even started, it opens once more, for as
@@ -347,7 +347,7 @@ class StudyFile(StrictModel):
     outcomes: dict[OutcomeName, EndPage] = {}
     """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
     session_limits: SessionLimits = SessionLimits()
-    """The time that a session may take, and the time for which a place is held."""
+    """The time limits of a session, and the time for which a place is held."""
     paste: Paste = "log"
     """The effect of pasting into a box that does not specify it: `allow` records nothing, `log` the amount, `block`
     prevents it."""
@@ -355,7 +355,7 @@ class StudyFile(StrictModel):
     """True to record times of reading and typing, pasting, copying and leaving the page, without any content, after
     consent. The consent form states this."""
     ai_alone: AiAloneSpec | None = None
-    """The same questions for models without people (`parley ai-alone`)."""
+    """Runs of models on the same questions without people (`parley ai-alone`)."""
     simulator_prompts: SimulatorPrompts | None = None
     """The prompts of simulated users that talk about problems (`parley simulate`)."""
     annotators: dict[Slug, AnnotatorSpec] | None = None
@@ -378,8 +378,8 @@ class StudyFile(StrictModel):
     dataset: DatasetInfo | None = None
     """Publication metadata of the study's data. Not part of the study's hash."""
     privacy: PrivacyInfo | None = None
-    """Facts for the data-protection document that the study does not state (`parley privacy`). Not part of the study's
-    hash."""
+    """Facts that the study does not contain, for the data-protection document (`parley privacy`). Not part of the
+    study's hash."""
     waves: tuple[Wave, ...] | None = None
     """The visits of a longitudinal study, in order; each has a `flow` of its own, in place of the study's."""
     flow: tuple[Node, ...] = ()

@@ -86,7 +86,7 @@ class Step(StrictModel):
     when: Condition | None = None
     """The condition under which it is run. Always by default."""
     time_limit: TimeLimit | None = None
-    """The time that the step may take. No limit by default."""
+    """The time limit of the step. None by default."""
     min_time_s: Annotated[float, About(ge=0, le=3600)] = 0
     """The minimum time in seconds before participants can leave the step."""
 

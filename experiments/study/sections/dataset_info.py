@@ -126,7 +126,7 @@ class DatasetInfo(StrictModel):
     title: Text | None = None
     """The title of the dataset. The study's title by default."""
     description: Text | None = None
-    """A description of the dataset, in a few sentences. They precede the description that Parley makes."""
+    """A description of the dataset, in a few sentences. It precedes the description that Parley makes."""
     authors: tuple[Author, ...] = ()
     """The authors of the dataset, in order. `CITATION.cff` and `.zenodo.json` are written if there are any."""
     license: License | None = None
@@ -150,9 +150,9 @@ class DatasetInfo(StrictModel):
     participants: Text | None = None
     """The people who took part or rated, and their recruitment and selection."""
     pay: Text | None = None
-    """The pay of participants."""
+    """The payment of participants."""
     consent: Text | None = None
-    """The content of participants' consent, especially about the publication of their data."""
+    """The consent of participants, especially to the publication of their data."""
     personal_information: tuple[Text, ...] = ()
     """The personal or sensitive information in the data, such as age or ethnicity."""
     limitations: tuple[Text, ...] = ()

@@ -56,13 +56,13 @@ class FidelityRule(StrictModel):
     """True if a reply waits for the judge before it is shown, which `ask_again` and `then: end` need. Without it a
     judge neither delays nor changes a reply."""
     time_limit_s: Annotated[float, Field(gt=0, le=300)] = 20
-    """The time that a judge may take; then its verdict is missing, and the reply is shown."""
+    """The time limit of a judge; after it the verdict is missing, and the reply is shown."""
     budget: Annotated[float, Field(gt=0)] | None = None
     """The most that the judge's calls may cost in the whole study, in its currency. Verdicts are missing after that. No
     limit by default."""
     ask_again: Annotated[int, Field(ge=0, le=10)] = 0
-    """The most times that the model is asked again before a reply is shown that breaks the rule. Such
-    replies are not shown while they are written."""
+    """The maximum number of further calls before a reply is shown that breaks the rule. Replies are then not shown
+    while they are written."""
     then: Literal["record", "end"] = "record"
     """The action if the reply still breaks the rule. `record`: it is shown, and recorded. `end`: it is not shown, and
     the session ends with the outcome `off_protocol`."""

@@ -47,7 +47,7 @@ class MemorySpec(StrictModel):
     facts_prompt: str = FACTS
     """The system prompt for statements; each line of the reply is one."""
     time_limit_s: Annotated[float, Field(gt=0, le=300)] = 60
-    """The time that this may take, all attempts together. After that nothing is remembered, which is recorded."""
+    """The time limit of that, all attempts together. After it nothing is remembered, which is recorded."""
     intro: str = "This is what you remember of earlier conversations with the same person:"
     """The line above it in a prompt."""
 

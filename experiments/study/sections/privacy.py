@@ -22,7 +22,7 @@ class Operator(StrictModel):
     """For a country outside the European Economic Area: on what the transfer is based, such as an adequacy decision or
     standard contractual clauses (GDPR, Chapter V)."""
     retention: Text | None = None
-    """Its contract's time limit for keeping received data."""
+    """The time for which it keeps received data, by its contract."""
 
 
 class Recipient(Operator):

@@ -32,7 +32,7 @@ class ScreenOut(StrictModel):
     """A payment for participants who are screened out."""
 
     reward: Amount
-    """The pay of each; less than the study's reward."""
+    """The payment for each; less than the study's reward."""
     places: Annotated[int, Field(ge=1)]
     """The number of people paid so. With more of them Prolific pauses the study."""
 
@@ -43,7 +43,7 @@ class ProlificRecruitment(StrictModel):
     description: str
     """The text that Prolific shows to those who can take part."""
     reward: Amount
-    """The pay of each complete submission, in the currency of the account at Prolific."""
+    """The payment for each complete submission, in the currency of the account at Prolific."""
     minutes: Annotated[int, Field(ge=1)]
     """The expected duration. Once there are complete sessions, their median replaces it."""
     spend_limit: Amount
@@ -57,7 +57,7 @@ class ProlificRecruitment(StrictModel):
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
     """The devices on which the study can be taken. All by default."""
     peripherals: tuple[Literal["audio", "camera", "download", "microphone"], ...] = ()
-    """Equipment that participants need besides."""
+    """Further equipment that participants need."""
     filters: tuple[Values, ...] = ()
     """Prolific's filters, as its API has them, such as `{filter_id: handedness, selected_values: ["2"]}`. Participant
     groups are filters too: `{filter_id: participant_group_allowlist, selected_values: [ID]}` lets only their members

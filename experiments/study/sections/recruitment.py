@@ -93,7 +93,7 @@ class Recruitment(StrictModel):
     submission. `resume`: the last page is shown again. `refuse`: a page explains that the study can be taken only once.
     `new_session`: a new session starts, which the data mark as a further attempt."""
     id_proof: Literal["optional", "required"] = "optional"
-    """The need of a proof for an id in a link: a personal link, a signed link (`parley recruit links --ids`) or
+    """The proof that an id in a link needs: a personal link, a signed link (`parley recruit links --ids`) or
     Prolific's token. `optional`: without one the id starts a session that the data mark as unproven. `required`: it
     starts none."""
 

@@ -46,11 +46,11 @@ class ToolSet(StrictModel):
     """The participants' words for the name of a tool or an argument, such as `{pay: Pay for an order}`. Of a name
     without a label they read its words: `get_order` is "Get order"."""
     max_calls: Annotated[int, Field(ge=1, le=100)] = 10
-    """The number of calls that a model may make for one reply; after them it must reply without tools."""
+    """The maximum number of calls for one reply; after them the model must reply without tools."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 30
-    """The time that a call may take, in seconds. Then the model is told that it failed."""
+    """The time limit of a call, in seconds. After it the model is told that the call failed."""
     max_chars: Annotated[int, Field(ge=100, le=200_000)] = 20_000
-    """The most characters of a result for the model."""
+    """The maximum length of a result for the model, in characters."""
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Self:
