@@ -31,6 +31,7 @@ UPLOAD = (
     '<label class="upload"><input type="file" accept=".csv,text/csv" data-into="#payments-export textarea">'
     "<span>Choose Prolific's export…</span></label>"
 )
+FILES = "<h3>Payment files</h3><p class='quiet'>To upload to a recruiter, or to pay by hand.</p>"
 NAMED = "It has recruiters' IDs: do not publish it."
 SURE = "I want to record these bonuses as paid (tick this before you create files with new bonuses)"
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
@@ -47,8 +48,9 @@ class PaymentsTab:
 
     def build(self) -> None:
         self._overview = html_part(elem_id="payments")
+        self._submissions.build()
         with gr.Column(visible=False, elem_classes="sheet", elem_id="payments-form") as self._form:
-            html_part("<h3>Payment files</h3>")
+            html_part(FILES)
             with gr.Column(elem_id="payments-prolific") as self._prolific:
                 html_part(UPLOAD)
                 self._export = gr.Textbox(
@@ -69,7 +71,6 @@ class PaymentsTab:
         with gr.Row(elem_classes="actions", visible=False) as self._again:
             self._file = dropdown(label="Bonus file", elem_id="payments-file")
             self._fetch = gr.Button("Create it again", size="sm", elem_id="payments-again")
-        self._submissions.build()
         shown = [self._overview, self._sure, self._earlier, self._again, self._file]
         self.outputs = [*shown, self._form, self._prolific, self._excluded, self._link, *self._submissions.outputs]
         context, chosen = self._context, [self._location.study, self._export, self._excluded]
@@ -88,7 +89,7 @@ class PaymentsTab:
         planned = self._planned(study) if study else None
         return {
             **(self._shown(planned) if planned else self._nothing(user)),
-            self._form: gr.update(visible=study is not None),
+            self._form: gr.update(visible=planned is not None and bool(planned.groups)),
             self._prolific: gr.update(visible=planned is not None and planned.prolific),
             self._excluded: gr.update(visible=planned is not None and planned.prolific),
             self._link: "",

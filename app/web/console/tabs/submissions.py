@@ -38,6 +38,10 @@ DECISIONS: Mapping[str, ActKind] = {
     "reject": "reject",
 }
 MOST_ROWS = 500
+HEAD = (
+    "<h2>Submissions at Prolific</h2><p>Approve, reject with a reason, write to participants and pay bonuses by "
+    "Prolific’s API. Look first: the buttons for it come below the list.</p>"
+)
 Updates = Mapping[Any, Any]
 
 
@@ -47,6 +51,7 @@ class SubmissionsSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
+        self._head = html_part(elem_id="submissions-head")
         self._compare = gr.Button("Look at Prolific", size="sm", visible=False, elem_id="submissions-show")
         self._view = html_part(elem_id="submissions")
         with gr.Column(visible=False, elem_classes="sheet") as self._decide:
@@ -67,7 +72,15 @@ class SubmissionsSection:
         with gr.Column(visible=False, elem_classes="sheet") as self._bonuses:
             self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
             self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
-        self.outputs = [self._compare, self._view, self._decide, self._approve, self._number, self._category]
+        self.outputs = [
+            self._head,
+            self._compare,
+            self._view,
+            self._decide,
+            self._approve,
+            self._number,
+            self._category,
+        ]
         self.outputs += [self._what, self._reason, self._bonuses, self._sum]
         self._context.bind(self._what.input, self._fields, [self._what], [self._category], owner=True)
         study = self._location.study
@@ -85,6 +98,7 @@ class SubmissionsSection:
         token = access_of(self._context.settings) is not None
         missing = {"owner": True, "study": study.name if study else ""}
         return {
+            self._head: HEAD if here else "",
             self._compare: gr.update(visible=here and token),
             self._view: self._context.html("prolific_no_token.html.j2", **missing) if here and not token else "",
             self._decide: gr.update(visible=False),
@@ -121,7 +135,9 @@ class SubmissionsSection:
                 "submissions.html.j2", rows=rows, most=MOST_ROWS, planned=planned, acts=last
             ),
             self._decide: gr.update(visible=bool(sessions)),
-            self._approve: gr.update(value=f"Approve {len(ready):,} by the rules", visible=bool(ready)),
+            self._approve: gr.update(
+                value=f"Approve all {len(ready):,} with “approve” in the list", visible=bool(ready)
+            ),
             self._bonuses: gr.update(visible=bool(planned.payments)),
             **self._empty(),
             self._number: gr.update(choices=sessions, value=None),

@@ -23,6 +23,7 @@ from tests.fakes.served import SECRET
 pytestmark = pytest.mark.anyio
 BUTTONS = ("draft", "pause", "start", "stop", "publish", "places")
 ADDRESS, TO_TOKEN = "https://lab.example.org", 'href="?tab=servers'
+TO_PAYMENTS = 'href="?tab=payments'
 At = tuple[Room, Researcher, FakeProlific]
 
 
@@ -48,6 +49,8 @@ async def test_recruit_and_payments_lead_to_where_the_token_is_entered_and_follo
         assert visible((await researcher.open(tab="studies", study="recruited"))["prolific-show"])
         shown = await researcher.enter("payments")
         assert (value(shown["submissions"]), visible(shown["submissions-show"])) == ("", True)
+        assert value(shown["submissions-head"])
+        assert not visible(shown["payments-form"]), "nobody has taken part, so there is nobody to pay"
 
 
 @pytest.fixture
@@ -76,17 +79,24 @@ async def test_a_study_is_published_by_an_owners_word(at: At) -> None:
     assert fake.requests == [], "a page that is opened asks nothing"
     shown, buttons = await press(researcher, "show")
     assert (buttons, fake.changes) == (["draft"], [])
+    assert TO_PAYMENTS not in shown
     assert all(part in shown for part in ("OUT1", "9.00 GBP an hour", "31.00 GBP"))
     assert (await press(researcher, "draft"))[1] == ["publish"]
     await press(researcher, "publish", "30")
     assert [one["status"] for one in fake.studies.values()] == ["UNPUBLISHED"]
-    assert (await press(researcher, "publish", "31.00"))[1] == ["pause", "stop"]
+    shown, buttons = await press(researcher, "publish", "31.00")
+    assert (TO_PAYMENTS in shown, buttons) == (True, ["pause", "stop"])
     assert (await press(researcher, "pause"))[1] == ["start", "stop"]
+    assert visible((await researcher.on("prolific-stop", "click"))["prolific-stopping"]), "it is asked once more"
+    assert not visible((await researcher.on("prolific-stop-no", "click"))["prolific-stopping"])
     assert [what for who, what, _ in room.did if "Prolific" in what] == [
         *("asked Prolific for create", "asked Prolific for PUBLISH", "asked Prolific for PAUSE")
     ]
 
     room.as_("analyst")
     assert (await press(researcher, "show"))[1] == []
-    await press(researcher, "stop")
+    await press(researcher, "stop-yes")
     assert [one["status"] for one in fake.studies.values()] == ["PAUSED"]
+    room.as_("owner")
+    assert (await press(researcher, "stop-yes"))[1] == []
+    assert [one["status"] for one in fake.studies.values()] == ["AWAITING REVIEW"]
