@@ -36,7 +36,10 @@ MOST_TRIES, TRY_EACH_S = 5, 12
 LONGEST_TOKEN = 100
 # What stands for a name that no account has. No account can be called so, as names have no blanks.
 NOBODY = "an unknown name"
-WRONG = "The name or the password is wrong. If you forgot your password, ask an owner to have it reset."
+WRONG = (
+    "The name or the password is wrong. A forgotten one is set anew on the server: parley accounts password NAME. "
+    "Ask whoever runs it."
+)
 _who, _login = tables.researchers.c, tables.logins.c
 _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
     _login.digest == bindparam("login"),
