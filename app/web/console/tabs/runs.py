@@ -34,6 +34,7 @@ from app.web.console.study_tab.base import runnable
 from app.web.console.tab import LocationValues, TabLocation, dropdown, html_part, text
 from app.web.console.uploads import released_files
 from app.web.console.work_view import WorkView
+from experiments.errors import NotPossible
 from experiments.plural import count
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.study import Study
@@ -182,6 +183,8 @@ def importing(context: ConsoleContext, user: CurrentUser, study: str, given: Giv
     plan = plan_import(context.database, given["schema"], paths, given["study"])
 
     def do(work: Work) -> Told:
+        if gone := [path.name for path in paths if not path.exists()]:
+            raise NotPossible(f"{', '.join(gone)}: removed since this was shown. Choose the files again.")
         sizes, read = [path.stat().st_size for path in paths], dict.fromkeys(paths, 0)
 
         def tell(path: Path, done: int) -> None:

@@ -174,6 +174,11 @@ async def test_released_files_are_uploaded_and_imported(at: Console, database: D
     plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
     assert visible(plan["runs-start"])
     assert "dices" not in Studies(database).names(), "a plan writes nothing"
+    await researcher.on("release-remove", "click")  # in another tab
+    await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
+    assert file.name in await ended(researcher), "what was removed meanwhile"
+    assert (await researcher.send("POST", "/console/release", **sent)).status_code == 200
+    plan = await planned(researcher, **{"runs-kind": "import", "import-schema": "dices-350", "import-study": "dices"})
     await researcher.on("runs-start", "click", **{"runs-token": value(plan["runs-token"])})
     assert "data-ended" in await ended(researcher)
     gone = await researcher.on("runs-dismiss", "click")
