@@ -6,6 +6,7 @@ completion code for each outcome.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,8 @@ ASKS: Mapping[str, str] = {
 
 
 OFTEN = 100
+# By which somebody can be reached: by mail, the web or telephone.
+REACHABLE = re.compile(r"\S@\S|https?://|\d[\d ()/.-]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ def advice(study: Study, minutes: float | None) -> list[str]:
     found = [
         *_unproven(study),
         *_unidentified(study),
+        *_unreachable(study),
+        *_capped(study),
         *_unseen(study),
         *_revealing(study),
         *embed_advice(study),
@@ -112,6 +117,21 @@ def _unidentified(study: Study) -> Iterator[str]:
             "bonus: a bonus is paid by the recruiter's ID, and this study also starts from links without one. Name its "
             "recruiters in recruitment.channels (without `open`): other links then lead to a page with the reason."
         )
+
+
+def _unreachable(study: Study) -> Iterator[str]:
+    contact = study.file.contact
+    if contact and not REACHABLE.search(contact):
+        yield f"contact: {contact[:60]!r} has no address. Add one for participants’ questions: mail, web or telephone."
+
+
+def _capped(study: Study) -> Iterator[str]:
+    for number, bonus in enumerate(study.file.bonus):
+        if bonus.max is not None and bonus.max < bonus.amount:
+            yield (
+                f"bonus[{number}].max: {bonus.max} is below the amount of {bonus.amount}, so nobody gets that amount. "
+                "Raise the most, or lower the amount."
+            )
 
 
 def _steps(nodes: Sequence[Node], where: str, *, late: bool) -> Iterator[_At]:

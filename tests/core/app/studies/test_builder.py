@@ -218,6 +218,18 @@ def test_a_fault_names_its_field(changes: dict[str, Any], field: str) -> None:
     assert {issue.field for issue in check_answers(with_(**changes), NOWHERE).issues} == {field}
 
 
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"contact": "Ann, in room 2"}, "contact"),
+        ({"recruiter": "lab", "bonus_per": "answer", "bonus": 2, "bonus_most": 1}, "bonus_most"),
+    ],
+)
+def test_a_warning_names_its_field(changes: dict[str, Any], field: str) -> None:
+    before = {issue.field for issue in check_answers(with_(), NOWHERE).advice}
+    assert {issue.field for issue in check_answers(with_(**changes), NOWHERE).advice} - before == {field}
+
+
 def test_what_is_offered_is_what_there_is() -> None:
     labels = builder.words()["labels"]
     assert sorted(protocols()) == sorted(read_yaml(path)["protocol"] for path in PROTOCOLS.glob("*.yaml"))
