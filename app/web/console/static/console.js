@@ -264,9 +264,20 @@ function keepShut() {
   for (const part of parts) if (!part.inert) part.inert = true;
 }
 
+// A note lies over the foot of the page: there is as much room below, and the button that was pressed stays in view.
+let noted = "0px";
+
+function makeRoom() {
+  const note = document.querySelector("#note .note, #refused"), height = `${note?.offsetHeight ?? 0}px`;
+  if (height === noted) return;
+  document.documentElement.style.setProperty("--noted", (noted = height));
+  if (note) document.querySelector("button:focus")?.scrollIntoView({ block: "nearest" });
+}
+
 function mend() {
   mending = null;
   keepShut();
+  makeRoom();
   if (part) openPart();
   for (const [group, label] of within("fieldset.block", "[data-testid=block-info]")) {
     const radios = group.querySelectorAll("input[type=radio]");
