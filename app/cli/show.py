@@ -114,7 +114,7 @@ def status(
     now, flags = tally(there), flag_counts(there).flags
     operations = operations_of(database, found.name)
     quotas = operations.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
-    reminders = reminder_counts(database, found.name, origin, now_us)
+    reminders, plan = reminder_counts(database, found.name, origin, now_us), _retention(found, now_us)
     data = {
         "study": found.name,
         "state": operations.state,
@@ -129,7 +129,7 @@ def status(
             {**asdict(one), "why": why, "to_do": to_do}
             for one, why, to_do in problem_rows(link_problems(database, found.name))
         ],
-        "retention": _retention(found, now_us).as_json(),
+        **({"retention": plan.as_json()} if as_json else {"due to be deleted": _due(plan)}),
         **({"reminders": asdict(reminders)} if reminders else {}),
         **{key: value for status in hooked("status") for key, value in status(database, found.name).items()},
     }
@@ -174,6 +174,13 @@ def _retention(study: Study, now_us: int) -> RetentionPlan:
     if not study.file.keep_ids_for and not study.file.keep_for:
         return RetentionPlan(study.name, None, None)
     return retention_plan(*participants(), study, now_us)
+
+
+def _due(plan: RetentionPlan) -> str:
+    if not plan.keep_ids_for and not plan.keep_for:
+        return "nothing: the study sets no period (keep_ids_for, keep_for)"
+    due = f"recruiter IDs of {how_many(len(plan.ids), 'session')}, all data of {how_many(len(plan.data), 'session')}"
+    return f"{due}; {len(plan.unpaid):,} more wait for a payment" if plan.unpaid else due
 
 
 @shown("quotas")

@@ -142,6 +142,7 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
     assert (refused.returncode, "not paid" in refused.stderr) == (2, True)
     status = json.loads(command(visits, "show", "status", "short", "--json").stdout)["retention"]
     assert status["kept_for_a_payment"] == [1]
+    assert "retention" not in command(visits, "show", "status", "short").stdout, "which is a word of the code"
     record(
         database,
         [Payment(payees(database, visits.people, "short", now_us=0)[0], "bonus.csv")],
