@@ -59,9 +59,9 @@ def simulate(
         ),
     ] = 0,
 ) -> None:
-    """The same seed gives the same sessions; byte for byte if no server is used.
+    """A seed gives the sessions that it gave before; byte for byte if no server is used.
 
-    The same command continues a run that was stopped.
+    Repeat the command to continue a run that was stopped.
     """
     settings = settings_in_use()
     found = any_study(study, settings)

@@ -68,7 +68,7 @@ class Splice:
         return self.start < other.end and other.start < self.end
 
     def after(self, other: Splice) -> Splice:
-        """The same change once another has been made that it does not meet."""
+        """This change of the text as it is after another one, which it does not meet."""
         return self if self.end <= other.start else replace(self, start=self.start + other.growth)
 
     def fact(self, version: int, **more: object) -> Fact:
