@@ -237,6 +237,22 @@ def format_interval(low: float | None, high: float | None, unit: Unit) -> str:
     return f"{_number(low, unit)} to {_number(high, unit)}{UNITS[unit]}"
 
 
+# What ChatBench's tables call the ways of answering, in words.
+WAYS: Mapping[str, str] = {
+    "user-alone": "people alone",
+    "user-AI": "people with the chatbot",
+    "letter_only_zero_shot": "model alone, letter only, zero-shot",
+    "letter_only_few_shot": "model alone, letter only, few-shot",
+    "free_text": "model alone, free text",
+}
+
+
+def in_words(value: str) -> str:
+    """A value of the tables as readers see it, such as `user-AI.answer-first`."""
+    way, dot, condition = value.partition(".")
+    return f"{WAYS[way]}{', ' if dot else ''}{condition}" if way in WAYS else value
+
+
 def slug(text: object) -> str:
     """A value as a part of a name: dots, blanks and unprintable characters become `_`."""
     return "".join(sign if sign.isprintable() and sign not in ". " else "_" for sign in str(text)) or "none"

@@ -30,6 +30,7 @@ from app.extensions.analysis.estimates import (
     ScatterPoint,
     estimate,
     finding,
+    in_words,
     slug,
 )
 from app.extensions.analysis.intervals import Interval, Values, central, codes, number_of, share_of
@@ -163,9 +164,9 @@ def _correlated(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFram
 
 
 def _estimate(kind: str, of: list[str], interval: Interval, rows: pd.DataFrame) -> Estimate:
-    groups, label = dict(zip(("method", "condition")[-len(of) :], of, strict=True)), ", ".join(of)
+    groups, label = dict(zip(("method", "condition")[-len(of) :], of, strict=True)), ", ".join(map(in_words, of))
     figure = (".".join([f"chatbench.{kind}", *map(slug, of)]), label, groups, (len(rows), 0), interval)
-    said = f"Over questions, {SAID[kind].replace('{}', label)}: r = {{}}"
+    said = f"Over questions, {SAID[kind].replace('{}', ', '.join(of))}: r = {{}}"
     return estimate(*figure, said, NUMBER, "points", further={"questions": float(rows["question_id"].nunique())})
 
 
@@ -186,8 +187,8 @@ def questions(answers: pd.DataFrame, alone: pd.DataFrame) -> Iterator[Finding]:
     )  # fmt: skip
     yield finding(
         "chatbench.above_model", (_above(*of, rows) for of, rows in found.items()), columns=("condition",),
-        note=f"The plot has a point for each question and model; models alone answered by {drawn}.",
-        scatter=Scatter(f"accuracy of the model alone ({drawn})", "accuracy of people with it", (0, 1), marks),
+        note=f"The plot has a point for each question and model; of the accuracy of the {in_words(drawn)}.",
+        scatter=Scatter(f"accuracy of the {in_words(drawn)}", "accuracy of people with it", (0, 1), marks),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from app.extension import hooked
 from app.extensions.analysis.chatbench.published import FigureComparison, PublishedPaper, compare_with_published
-from app.extensions.analysis.estimates import Estimate, Finding
+from app.extensions.analysis.estimates import Estimate, Finding, in_words
 from app.extensions.analysis.reads.study_data import ParticipantFlow, flow, recorded, require_origin
 from app.extensions.analysis.report.wording import WARNINGS, WHOSE, ended, family
 from app.extensions.analysis.results import EVERY, MAIN, Results, matches, results
@@ -288,7 +288,7 @@ def grid_places(finding: Finding) -> list[tuple[str, str]]:
         tuple((name, value) for name, value in one.groups.items() if name not in finding.columns)
         for one in finding.estimates
     ]
-    labels = {key: ", ".join(value for _, value in key) for key in keys}
+    labels = {key: ", ".join(in_words(value) for _, value in key) for key in keys}
     often = Counter(labels.values())
     named = {key: ", ".join(f"{name}: {value}" for name, value in key) for key in keys if often[labels[key]] > 1}
     return [((labels | named)[key], _column(finding, one)) for key, one in zip(keys, finding.estimates, strict=True)]
@@ -297,8 +297,9 @@ def grid_places(finding: Finding) -> list[tuple[str, str]]:
 def _column(finding: Finding, estimate: Estimate) -> str:
     values = {column: estimate.groups[column] for column in finding.columns if column in estimate.groups}
     if len(finding.columns) > 1 and not (len(values) > 1 and {*EVERY}.issuperset(values.values())):
-        return ", ".join(f"{column}: {value}" for column, value in values.items())
-    return next(iter(values.values()), "")
+        worded = {column: in_words(value) for column, value in values.items()}
+        return ", ".join(f"{column}: {value}" if value == values[column] else value for column, value in worded.items())
+    return in_words(next(iter(values.values()), ""))
 
 
 # A main result needs so many participants, or answers where models answered alone.

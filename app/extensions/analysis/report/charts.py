@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from textwrap import wrap
 from typing import Any
 
 from app.extensions.analysis.estimates import (
@@ -150,17 +151,22 @@ def _row(estimate: Estimate, unit: Unit) -> dict[str, Any]:
 def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
     """Points in square panels with the diagonal; the marks of one series grow with `n`."""
     size = _size(unit) if scatter.axis[1] <= 1 else 1
+    side = 300 if len({one.panel for one in scatter.points}) == 1 else 220
+    letters = side // CHAR_PX  # in a line: what is longer would run into the next panel
     rows = [
-        {"x": size * one.x, "y": size * one.y, "n": one.n, "label": one.label, "series": one.series, "panel": one.panel}
+        {
+            **{"x": size * one.x, "y": size * one.y, "n": one.n, "label": one.label, "series": one.series},
+            "panel": "\n".join(wrap(one.panel, letters)),
+        }
         for one in scatter.points
     ]
-    panels = [*dict.fromkeys(one.panel for one in scatter.points)]
+    panels = [*dict.fromkeys(str(row["panel"]) for row in rows)]
     series = [*dict.fromkeys(one.series for one in scatter.points)]
     ends = [size * end for end in scatter.axis]
     axis = {"tickCount": TICKS} if size == 1 else {"tickCount": TICKS, "labelExpr": PER_CENT}
     scale = {"domain": ends, "nice": False, "zero": False, "padding": 12}
-    x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": scatter.x}
-    y = {**x, "field": "y", "title": scatter.y}
+    x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis, "title": wrap(scatter.x, letters)}
+    y = {**x, "field": "y", "title": wrap(scatter.y, letters)}
     style: dict[str, Any] = {"opacity": 0.65, "strokeWidth": 1.5}
     encoding: dict[str, Any] = {"x": x, "y": y, "tooltip": [{"field": name} for name in ("label", "n")]}
     if len(series) > 1:
@@ -170,9 +176,9 @@ def scatter_chart(scatter: Scatter, unit: Unit) -> Spec:
         encoding["size"] = {"field": "n", "type": "quantitative", "scale": {"range": [4, 700]}, "legend": None}
     diagonal = layer("line", {"x": x, "y": y}, {"strokeWidth": 1.2, **DASHED})
     corners = {"data": {"values": [{"x": end, "y": end} for end in ends]}, **diagonal}
-    side = 300 if len(panels) == 1 else 220
     square: Spec = {"width": side, "height": side, "layer": [corners, layer("point", encoding, style)]}
     whole: dict[str, Any] = {"config": _config(series, side * min(3, len(panels))), "data": {"values": rows}}
     if len(panels) == 1:
         return {**whole, **square}
-    return whole | {"facet": nominal("panel", panels, False), "columns": 3, "spec": square}
+    names = {**nominal("panel", panels, False), "header": {"labelExpr": "split(datum.label, '\\n')"}}
+    return whole | {"facet": names, "columns": 3, "spec": square}

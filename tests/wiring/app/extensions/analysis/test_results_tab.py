@@ -116,7 +116,7 @@ def test_at_first_it_says_that_it_computes_and_then_shows_what_the_study_records
     assert "As of 2027-01-15 08:00 UTC" in then["results-head"]
     titles = "".join(shown(then))
     assert "Accuracy by condition" in titles
-    assert "Accuracy of the arms" in titles
+    assert "Right answers by arm" in titles
     assert "Dose: " in titles
     assert "Helpfulness by model" in titles
     assert "Win rate" not in titles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from app.extensions.analysis import dices, mathconverse
 from app.extensions.analysis.chatbench.accuracy import COUNTED_COLUMNS as COLUMNS
 from app.extensions.analysis.chatbench.by_dataset import ALONE_COLUMNS
-from app.extensions.analysis.estimates import SHARE, estimate
+from app.extensions.analysis.estimates import SHARE, WAYS, estimate
 from app.extensions.analysis.intervals import Interval
 from app.extensions.analysis.public import (
     Finding,
@@ -111,3 +112,5 @@ def test_each_finding_is_there_once_and_each_estimate_in_one_cell(schema: str, s
         if table := grid(finding):
             names = [one.name for row in table.rows for one in row.cells if one]
             assert sorted(names) == sorted(one.name for one in finding.estimates)
+            labels = (*table.heads, *(row.label for row in table.rows))
+            assert not [one for one in labels if {*WAYS, "answer_type", "method"} & {*re.split("[:,.] ?", one)}]

@@ -55,6 +55,17 @@ def test_names_of_a_legend_stand_beside_each_other_only_as_far_as_there_is_room(
     assert space > len(f"{name} 1"), "there is room for the wider letters of another font"
 
 
+@pytest.mark.parametrize(
+    "name", ["an-arm-with-a-name-that-is-as-long-as-names-may-become", "a title of some words " * 4]
+)
+def test_names_of_panels_and_axes_are_no_wider_than_a_panel(name: str) -> None:
+    points = [ScatterPoint(0, 0, 1, "q", "s", f"{name}{number}") for number in range(2)]
+    spec = scatter_chart(Scatter(name, name, (0, 1), tuple(points)), "share")
+    first = spec["spec"]["layer"][0]["encoding"]
+    lines = [*first["x"]["title"], *first["y"]["title"], *values(spec)[1]["panel"].split("\n")]
+    assert max(map(len, lines)) * 7 <= spec["spec"]["width"]
+
+
 @pytest.mark.parametrize(("unit", "axis", "ends"), [("number", (0, 2.31), "2.5"), ("share", (0, 1), "100")])
 def test_an_axis_ends_at_a_tick(unit: Unit, axis: tuple[float, float], ends: str) -> None:
     drawn = ET.fromstring(svg(forest_chart(replace(two(unit), axis=axis))))
