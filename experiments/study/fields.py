@@ -367,9 +367,13 @@ AnyField = Annotated[
 KINDS = (SingleChoice, MultipleChoiceField, Scale, Number, Slider, ShortText, LongText, Checkbox)
 
 
+# The longest text that a draft keeps, in characters: the participant may still shorten it.
+DRAFT_CHARS = 192 * 1024
+
+
 def draft_chars(field: Field) -> int:
-    if isinstance(field, ShortText | LongText):
-        return field.max_chars
+    if isinstance(field, TextField):
+        return DRAFT_CHARS
     return sum(len(value) + 4 for value in field.options) if isinstance(field, MultipleChoiceField) else SHORT_CHARS
 
 

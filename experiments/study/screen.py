@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from experiments.study.fields import Field, draft_chars
+from experiments.study.fields import DRAFT_CHARS, Field, draft_chars
 from experiments.study.sections.recruitment import Paste
 from problems import problem
 
@@ -44,6 +44,8 @@ class ProblemBlock:
 # given back.
 TICKS = re.compile("`+")
 WHY_CHARS = 500
+# The name of a chat's next message in a draft, which no question has.
+MESSAGE_DRAFT = "say:text"
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
@@ -364,10 +366,9 @@ def fields_on_screen(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a draft that belong to a screen: those of its fields, a chat's next message as `text`, and reasons
-    for refusing calls. Each can be twice as long as what could be sent, as the participant may still shorten it."""
-    room = {field.name: 2 * draft_chars(field) for field in fields_on_screen(screen)}
+    """The values of a draft that belong to a screen: those of its fields, a chat's next message, and reasons for
+    refusing calls."""
+    room = {field.name: draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
-        room["text"] = 2 * screen.panel.chat.max_chars
-        room |= {one.draft: 2 * WHY_CHARS for one in screen.panel.chat.approvals}
+        room |= dict.fromkeys((MESSAGE_DRAFT, *(one.draft for one in screen.panel.chat.approvals)), DRAFT_CHARS)
     return {name: value for name, value in values.items() if len(str(value)) <= room.get(name, -1)}

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app.web.participant.view import PAGE_WORDS
+from experiments.study.screen import MESSAGE_DRAFT
 from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
 from tests.browser.senses import attend
 from tests.browser.told import newest_facts
@@ -242,5 +243,5 @@ def test_what_is_typed_when_time_runs_out_goes_nowhere_else(slow: Process, new_c
     *_, stopped, replied, expired = [event for event in events if event.path == "question[0]/chat"]
     assert (stopped.kind, replied.kind, expired.kind) == ("stopped", "replied", "expired")
     assert replied.data["finish_reason"] == "expired"
-    assert expired.data["typed"]["text"].startswith("x x")
+    assert expired.data["typed"][MESSAGE_DRAFT].startswith("x x")
     assert not [event for event in events if event.path == "question[1]/chat"]

@@ -8,6 +8,7 @@ import pytest
 from app.web.participant.view import NOT_WHOLE, PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import (
+    MESSAGE_DRAFT,
     ChatMessage,
     ChatView,
     DocumentView,
@@ -19,6 +20,7 @@ from experiments.study.screen import (
     StepState,
     ToolStep,
     TranscriptBlock,
+    typed,
 )
 from tests.fakes.parsed_html import ParsedPage
 
@@ -180,13 +182,34 @@ def test_how_many_messages_are_left_is_told_only_where_no_rule_ends_the_conversa
     assert "4" not in ParsedPage(told(left=4, may_end=True)).words
 
 
+def test_a_question_called_text_and_the_next_message_have_each_their_own_draft() -> None:
+    field = ShortText(name="text", text="A word")
+    screen = screen_of(Panel(fields=(field,), chat=CHAT), "say", "submit")
+    draft = typed(screen, {"text": "An answer", MESSAGE_DRAFT: "A message", "other": "x"})
+    updates = painted(screen, draft=draft)["updates"]
+    assert [value for _, name, value, _ in controls(updates["left"]["value"]) if name == "text"] == ["An answer"]
+    assert updates["box"]["value"] == "A message"
+
+
+def test_the_problem_can_be_read_again_where_a_reply_is_rated() -> None:
+    problem = ProblemBlock("Show that **it** ends.", copying=False)
+    chat = replace(CHAT, rating=(FIELDS[0],))
+
+    def recalled(chat: ChatView) -> list[str]:
+        side = painted(screen_of(Panel(blocks=(problem,), chat=chat), "rate"))["updates"]["side"]["value"]
+        return re.findall(r'<details class="recall" data-nocopy>.*?<strong>it</strong>', side, re.DOTALL)
+
+    assert len(recalled(chat)) == 1
+    assert recalled(CHAT) == []
+
+
 def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_typed_since() -> None:
     said = tuple(ChatMessage("You", "No.", "unanswered") for _ in range(2))
     chat = replace(CHAT, messages=said[:1], failed="It could not be answered.", refused="No.", minimum=1, remaining=3)
     screen = screen_of(Panel(chat=chat), "say")
     first = painted(screen)
     assert first["updates"]["box"]["value"] == "No."
-    assert painted(screen, draft={"text": "Or else"})["updates"]["box"]["value"] == "Or else"
+    assert painted(screen, draft={MESSAGE_DRAFT: "Or else"})["updates"]["box"]["value"] == "Or else"
     assert "This message was not answered." in first["updates"]["chat"]["value"]
     side = first["updates"]["side"]["value"]
     assert ('role="alert">It could not be answered.' in side, "Try again" in side, "data-none" in side) == (

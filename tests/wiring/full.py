@@ -12,7 +12,7 @@ from random import Random
 import httpx2
 import pytest
 
-from experiments.study.screen import typed
+from experiments.study.screen import MESSAGE_DRAFT, typed
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import ticket
 
@@ -70,8 +70,8 @@ async def refused_at_work(bot: HttpBot, soon_s: float) -> None:
     """What somebody gets who types meanwhile, until there is no room for it."""
     chance = Random(bot.stream)
     for _ in range(400):  # the file of SQLite's journal may have room, where it was begun anew
-        words = chance.randbytes(4_000).hex()  # as long as a draft may be; nothing makes it less
-        values = typed(bot.screen, {"comment": words, "text": words})
+        words = chance.randbytes(4_000).hex()  # nothing makes it less
+        values = typed(bot.screen, {"comment": words, MESSAGE_DRAFT: words})
         assert values, "this screen has no field for it"
         begun = time.monotonic()
         response = await bot.client.post("/api/draft", json={"path": bot.screen.path, "values": values})

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from app.web.participant.api import ANOTHERS
+from experiments.study.screen import MESSAGE_DRAFT
 from storage import tables
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
@@ -123,10 +124,14 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
         await victim.do("say", {"text": f"I am {CANARY}"})
         await victim.listen()
         await victim.look()
-        await victim.send("POST", "/api/draft", {"path": victim.screen.path, "values": {"text": f"And {CANARY}"}})
+        await victim.send(
+            "POST", "/api/draft", {"path": victim.screen.path, "values": {MESSAGE_DRAFT: f"And {CANARY}"}}
+        )
         here = {"kind": "here", "path": victim.screen.path, "ago_ms": 0}
         await victim.send("POST", "/api/telemetry", {"key": "1" * 32, "records": [here]})
-        await victim.send("POST", "/api/draft", {"path": victim.screen.path, "values": {"text": f"And {CANARY}"}})
+        await victim.send(
+            "POST", "/api/draft", {"path": victim.screen.path, "values": {MESSAGE_DRAFT: f"And {CANARY}"}}
+        )
         await others[1].arrive("short")
         await others[1].until(path="with_ai")
         await others[2].arrive("talk")
@@ -228,12 +233,12 @@ async def test_what_is_typed_there_and_what_it_tells_of_itself_is_dropped(served
     before, now = tabs
     at = {"path": before.screen.path, "whose": before.intend("say", {}).whose}
     stood = kept(served)
-    drafted = await before.send("POST", "/api/draft", {**at, "values": {"text": PRIVATE}})
+    drafted = await before.send("POST", "/api/draft", {**at, "values": {MESSAGE_DRAFT: PRIVATE}})
     assert drafted.json() == {"saved": False}
     record = {"kind": "here", "path": at["path"], "ago_ms": 0}
     told = {"key": "1" * 32, "whose": at["whose"], "records": [record]}
     assert (await before.send("POST", "/api/telemetry", told)).status_code == 204
-    own = {"path": at["path"], "whose": now.intend("say", {}).whose, "values": {"text": "mine"}}
+    own = {"path": at["path"], "whose": now.intend("say", {}).whose, "values": {MESSAGE_DRAFT: "mine"}}
     assert (await now.send("POST", "/api/draft", own)).json() == {"saved": True}
     assert kept(served)[0] == stood[0]
     assert PRIVATE not in repr(kept(served))
@@ -257,7 +262,7 @@ async def test_another_study_takes_no_tab_from_the_first(served: Served) -> None
             await first.client.get("/api/reply", params=reply),
         ):
             assert (told.status_code, told.json()["link"]) == (409, "s/short")
-        typed = {"path": act.path, "whose": act.whose, "values": {"text": PRIVATE}}
+        typed = {"path": act.path, "whose": act.whose, "values": {MESSAGE_DRAFT: PRIVATE}}
         assert (await first.send("POST", "/api/draft", typed)).json() == {"saved": True}
         assert logs_of(served.database) == before
         assert PRIVATE not in (await other.send("POST", "/api/look", {})).text

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
+from experiments.study.screen import MESSAGE_DRAFT
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd
@@ -81,7 +82,7 @@ async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, databas
             if chat and chat.waiting:
                 await bot.step()
                 continue
-            typed = {"path": bot.screen.path, "values": {"text": f"Half a word {acts}"}}
+            typed = {"path": bot.screen.path, "values": {MESSAGE_DRAFT: f"Half a word {acts}"}}
             await gate.holds_up(bot.send("POST", "/api/draft", typed))
             await gate.holds_up(bot.step())
             acts += 1

@@ -30,6 +30,7 @@ from experiments.session.conversation import BROKEN_OFF
 from experiments.session.telemetry import has_honeypot, hidden_instruction, records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import (
+    MESSAGE_DRAFT,
     ChatMessage,
     ChatView,
     DocumentView,
@@ -281,7 +282,7 @@ class ScreenView:
         }
         updates |= labels(say) if shown is None else {}
         if chat and marks["box"] not in shown_marks:
-            updates["box"] = {**updates.get("box", {}), "value": str(draft.get("text") or chat.refused)}
+            updates["box"] = {**updates.get("box", {}), "value": str(draft.get(MESSAGE_DRAFT) or chat.refused)}
         return {
             "path": screen.path,
             "seen": screen.seen,

@@ -224,7 +224,7 @@ async function act(kind, values, from, file = null) {
     const painting = await post(file ? "api/picture" : "api/act", asked, slow);
     unanswered = null;
     done = !painting.refused;
-    if (!painting.refused) { accepted(values); tried = null; }
+    if (!painting.refused) { accepted(kind, values); tried = null; }
     if (painting.refused && kind === "stop") painting.note = ""; // the reply has ended by itself
     await show(painting, !painting.refused);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
@@ -349,7 +349,7 @@ function typedIn(form) {
 
 function draft() {
   const values = Object.assign({}, ...$$("form[data-act]").map(typedIn));
-  if (now.layout !== "page") values.text = box()?.value ?? "";
+  if (now.layout !== "page") values["say:text"] = box()?.value ?? "";
   return { path: now.path, whose: now.whose, values };
 }
 
@@ -370,8 +370,8 @@ function markSaved(words) {
 // The draft as the server has it. Accepted values are no longer part of it, even if they are entered again.
 let kept = null;
 
-function accepted(values) {
-  for (const name of Object.keys(values)) if (kept && name in kept.values) kept.values[name] = "";
+function accepted(kind, values) {
+  for (const name of kind === "say" ? ["say:text"] : Object.keys(values)) if (kept && name in kept.values) kept.values[name] = "";
   if (!values.call) return;
   for (const form of $$("form[data-act=deny]")) if (valuesOf(form).call === values.call) form.reset(); // the next call may be asked there
   saveSoon(); // without its reason

@@ -57,7 +57,7 @@ export function toRound(anew = false) {
 // While a reply is rated, all of the conversation is shown and the page scrolls. Whoever followed it is brought to the first
 // scale, with the end of the reply above it; what somebody reads further up stays where it is.
 export function toRating(form) {
-  const room = form.closest("#right-column").checkVisibility() ? 0.7 : 0.85; // above it, or beside it
+  const room = form.closest("#right-column").checkVisibility() ? 0.7 : 0.87; // above it, or beside it
   const first = form.offsetHeight < room * innerHeight ? form : $(".field", form);
   if (reads?.message.isConnected) window.scrollBy(0, reads.message.getBoundingClientRect().top - reads.at);
   else first.scrollIntoView({ block: "nearest" });
