@@ -90,8 +90,13 @@ export async function send(path, { file, ...values }, keepalive = false) {
   const headers = { ...identity, "content-type": file ? "application/octet-stream" : "application/json", "accept-language": spoken() };
   const given = Object.entries(values).filter(([, value]) => value !== null);
   const [query, body] = file ? [`?${new URLSearchParams(given)}`, file] : ["", JSON.stringify(values)];
-  return fetch(path + query, { method: "POST", headers, body, keepalive }).catch(() => null);
+  const response = await fetch(path + query, { method: "POST", headers, body, keepalive }).catch(() => null);
+  lost = response === null;
+  return response;
 }
+
+let lost = false; // nothing answered what was sent last
+export const isOffline = () => lost || !navigator.onLine;
 
 
 const failure = (words, status, passes = false) => Object.assign(new Error(words), { status, passes });

@@ -22,7 +22,7 @@ let timer = null;
 let since = null; // when the first of what is not saved yet was typed
 let putting = false;
 
-const unsaved = () => base !== null && typed !== base.text;
+export const isDocumentUnsaved = () => base !== null && typed !== base.text;
 
 // ---- Two changes of one text
 
@@ -103,7 +103,7 @@ function take(newest) {
     put(text);
     if (!$("[data-preview]").hidden) drawPreview();
     count();
-    if (unsaved()) saveSoon();
+    if (isDocumentUnsaved()) saveSoon();
   });
 }
 
@@ -123,14 +123,14 @@ const body = (key) => {
 
 // Whether all that is typed is on the server's disk.
 export async function saved() {
-  while (unsaved() || saving) if (!(await save())) return false;
+  while (isDocumentUnsaved() || saving) if (!(await save())) return false;
   return true;
 }
 
 function save() {
   if (saving) return saving.done;
   clearTimeout(timer);
-  if (!unsaved()) return true;
+  if (!isDocumentUnsaved()) return true;
   const asked = body(newKey());
   saving = { asked, done: sent(asked) };
   tell();
@@ -154,21 +154,21 @@ async function sent(asked) {
   if (held && base) take(held);
   held = null;
   if (painting) await page.show(painting);
-  if (painting && !painting.refused && unsaved()) saveSoon(); // what cannot be sent as it is waits for the next key
+  if (painting && !painting.refused && isDocumentUnsaved()) saveSoon(); // what cannot be sent as it is waits for the next key
   tell();
   return Boolean(painting && !painting.refused);
 }
 
 // The page may be closed now. What is on its way is sent once more with its key, and counts once.
 export function saveDocumentAtOnce() {
-  if (unsaved()) send("api/act", saving?.asked.values.text === typed ? saving.asked : body(newKey()), true);
+  if (isDocumentUnsaved()) send("api/act", saving?.asked.values.text === typed ? saving.asked : body(newKey()), true);
 }
 
 // ---- What is said about it
 
 function tell() {
   const line = $("[data-document-state]");
-  if (line && base) setText(line, unsaved() ? (saving ? WORDS.busy : WORDS.unsaved) : base.version ? WORDS.stored : "");
+  if (line && base) setText(line, isDocumentUnsaved() ? (saving ? WORDS.busy : WORDS.unsaved) : base.version ? WORDS.stored : "");
 }
 
 function count() {
@@ -207,10 +207,10 @@ function describe({ change: last }) {
 document.addEventListener("input", (event) => {
   if (event.target !== box() || putting) return;
   typed = event.target.value;
-  if (unsaved()) saveSoon();
+  if (isDocumentUnsaved()) saveSoon();
   count();
 });
-document.addEventListener("focusout", (event) => event.target === box() && unsaved() && saveSoon(0));
+document.addEventListener("focusout", (event) => event.target === box() && isDocumentUnsaved() && saveSoon(0));
 
 async function drawPreview() {
   const told = await post("api/preview", { text: typed, typed: false }).catch(() => null);

@@ -1,12 +1,12 @@
 // The participant's page: posts actions to the participant API, and passes the updates in its responses to Gradio.
 // The only state here is the last response (`now`) and what is not sent yet; the server's log is authoritative.
 
-import { RETRY_MS, newKey, pause, post, send, sleep, tryNow } from "./api.js";
+import { RETRY_MS, isOffline, newKey, pause, post, send, sleep, tryNow } from "./api.js";
 import { attached, takePictures } from "./attach.js";
 import { keepTime, left, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
-import { previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
+import { isDocumentUnsaved, previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
 import { tellHost } from "./embed.js";
 import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, addFaults, goTo, missing, showFaults, showMissing, tellRoom, valuesOf } from "./forms.js";
@@ -405,9 +405,11 @@ async function save() {
 }
 
 // The page may be closed now, and nobody would hear whether this arrived. If it stays open, it is saved as always.
+const isUnsaved = () => kept && now.path && !now.ended && !isKept(draft());
+
 function saveAtOnce() {
   saveDocumentAtOnce();
-  if (kept && now.path && !now.ended && !isKept(draft())) send("api/draft", draft(), true);
+  if (isUnsaved()) send("api/draft", draft(), true);
 }
 
 // A draft says that somebody is there, even one of an empty form.
@@ -565,6 +567,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
 addEventListener("resize", describeSoon);
 document.fonts?.addEventListener("loadingdone", describeSoon); // formulas are wider in their own font
 addEventListener("pagehide", saveAtOnce);
+addEventListener("beforeunload", (event) => isOffline() && (isUnsaved() || isDocumentUnsaved()) && event.preventDefault());
 document.addEventListener("visibilitychange", () => document.hidden && saveAtOnce());
 addEventListener("pageshow", (event) => event.persisted && look());
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Error, Page, Route, expect
 
 from app.web.participant.view import PAGE_WORDS
 from tests.browser.told import count, newest_facts
@@ -81,6 +81,42 @@ def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again
     page.route(DRAFTS, lambda route: route.abort())  # nothing is left to be sent as the page is left
     visitor.reload()
     expect(comment).to_have_value("First words. Second words, offline.")
+
+
+@pytest.mark.nightly
+def test_leaving_asks_only_while_there_is_no_connection_and_words_are_unsaved(visitor: Visitor) -> None:
+    page, comment, asked = visitor.page, visitor.page.locator("textarea[name=comment]"), list[str]()
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.context.set_offline(True)
+    with pytest.raises(Error):
+        page.reload()
+    page.context.set_offline(False)
+    visitor.reload()
+    comment.press_sequentially("Online.")
+    visitor.reload()
+    expect(comment).to_have_value("Online.")
+    assert asked == []
+    page.context.set_offline(True)
+    comment.press_sequentially("Offline.")
+    with pytest.raises(Error):
+        page.reload()
+    page.context.set_offline(False)
+    assert asked == ["beforeunload"]
+
+
+@pytest.mark.nightly
+def test_an_answer_that_the_server_does_not_take_is_no_missing_one(visitor: Visitor) -> None:
+    page, hint = visitor.page, visitor.page.locator("#left [data-hint]")
+    missing, mended = (PAGE_WORDS[name].replace("{count}", "1") for name in ("missing", "mended"))
+    page.locator("[name=age]").fill("7")
+    button = page.locator("#left form [type=submit]")
+    visitor.press(button)
+    expect(hint).to_have_text(f"{missing} · {mended}")
+    page.locator("textarea[name=comment]").fill("Here it is.")
+    expect(hint).to_have_text(mended)
+    visitor.press(button)
+    expect(visitor.note).not_to_have_text("")
+    expect(hint).to_have_text(mended)
 
 
 @pytest.mark.nightly
