@@ -3,6 +3,7 @@
 
 import { newKey, post, send } from "./api.js";
 import { whenComposed } from "./composition.js";
+import { TOUCH, within } from "./focus.js";
 import { $, tellRoom } from "./forms.js";
 import { escaped, setText } from "./patch.js";
 import { WORDS } from "./words.js";
@@ -57,7 +58,8 @@ function merged(from, mine, theirs) {
 
 // ---- The box
 
-// Changes only what differs, so that the caret, the scroll bar and, where the box has the focus, its undo stay.
+// Changes only what differs, and as if it were typed, so that the caret, the scroll bar and the undo stay; where a keyboard
+// would come up on the screen, only if the box has the focus.
 function put(text) {
   const place = box();
   typed = text;
@@ -65,10 +67,12 @@ function put(text) {
   if (place.value === text) return;
   const { selectionStart, selectionEnd, selectionDirection, scrollTop } = place;
   const moved = (at) => (at <= start ? at : Math.max(start, at - (end - start)) + (at >= end ? added.length : 0));
-  if (document.activeElement === place) {
+  if (document.activeElement === place || !TOUCH.matches) {
     putting = true;
-    place.setSelectionRange(start, end);
-    document.execCommand(added ? "insertText" : "delete", false, added);
+    within(place, () => {
+      place.setSelectionRange(start, end);
+      document.execCommand(added ? "insertText" : "delete", false, added);
+    });
     putting = false;
   }
   if (place.value !== text) place.value = text;

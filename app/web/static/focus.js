@@ -31,6 +31,15 @@ for (const kind of ["keydown", "keypress", "keyup", "beforeinput"]) {
 
 document.addEventListener("focusin", ({ target }) => (last = target));
 
+// Does something in a place that has to have the focus for it, if it can have it, and gives the focus back.
+export function within(place, does) {
+  const [before, was] = [document.activeElement, last];
+  place.focus({ preventScroll: true });
+  if (document.activeElement === place) does();
+  if (before !== place) before === document.body ? place.blur() : before.focus({ preventScroll: true });
+  last = was;
+}
+
 const isThere = (place) => place.isConnected && !place.disabled && place.checkVisibility();
 
 // Moves the focus to what comes next, if what had it is gone; not if somebody has clicked elsewhere.

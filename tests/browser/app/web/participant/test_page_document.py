@@ -128,6 +128,28 @@ def test_in_a_low_window_the_document_and_its_change_have_room(server: Process, 
 
 
 @pytest.mark.nightly
+def test_what_the_model_changed_and_what_was_typed_before_can_be_undone_by_the_keyboard(
+    server: Process, new_context: NewContext
+) -> None:
+    visitor, document = at_work(server, new_context, WIDE)
+    page = visitor.page
+    document.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Mine")
+    say(page)
+    visitor.hear_out()
+    expect(document).to_have_value(f"{NEW}\nMine")
+    expect(page.locator("#box textarea")).to_be_focused()
+    document.focus()
+    page.keyboard.press("Control+z")
+    expect(document).to_have_value(f"{OLD}\nMine")
+    for _ in range(len("Mine")):
+        page.keyboard.press("Control+z")
+    expect(document).to_have_value(f"{OLD}\n")
+    until(page, SAVED)
+
+
+@pytest.mark.nightly
 def test_what_is_too_long_is_kept_and_its_writer_told(server: Process, new_context: NewContext) -> None:
     visitor, document = at_work(server, new_context, WIDE)
     page = visitor.page
