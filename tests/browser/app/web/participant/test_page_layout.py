@@ -224,36 +224,31 @@ def test_the_labels_of_a_table_are_once_above_its_columns_where_there_is_room(sc
 
 
 @pytest.mark.parametrize(("name", "slots"), [("compare-vote", 2), ("compare-scores", 3)])
-def test_on_a_phone_the_replies_of_several_models_are_in_a_row_of_one_swipe_or_key(
+def test_on_a_phone_the_replies_of_several_models_say_their_number_and_come_before_the_vote(
     screens: Screens, name: str, slots: int
 ) -> None:
     page = screens("consent")
     page.set_viewport_size({"width": 390, "height": 660})
     page = screens(name)
-    row = page.locator("#talk .round:last-child .replies")
-    replies = row.locator("article")
-    expect(row).to_have_attribute("tabindex", "0")
-    row.focus()
-    assert len(set(replies.evaluate_all(f"all => all.map({TOP})"))) == 1
-    for number in range(slots):
-        expect(replies.nth(number)).to_be_in_viewport(ratio=0.5)
-        assert replies.nth(number).evaluate(WITHIN)
-        page.keyboard.press("ArrowRight")
-        until(page, MOVED_ON, number)
+    heads = page.locator("#talk .round:last-child .replies .who")
+    numbers = heads.evaluate_all("all => all.map((one) => getComputedStyle(one, '::after').content)")
+    assert numbers == [f'"{number + 1}/{slots}"' for number in range(slots)]
+    page.evaluate("scrollTo(0, 0)")
+    ends = heads.last.evaluate("one => one.closest('article').getBoundingClientRect().bottom")
+    assert ends <= page.locator("#side .ballot").evaluate(TOP)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(row).not_to_have_attribute("tabindex", "0")
 
 
-WITHIN = "one => one.getBoundingClientRect().left >= 0 && one.getBoundingClientRect().right <= innerWidth"
-MOVED_ON = f"""(from) => {{
-  const row = document.querySelector("#talk .round:last-child .replies");
-  const next = row.children[from + 1];
-  if (!next) return true;
-  const [box, around] = [next.getBoundingClientRect(), row.getBoundingClientRect()];
-  const ended = row.scrollLeft + row.clientWidth >= row.scrollWidth - 1;
-  return ({WITHIN})(next) && (ended || Math.abs(box.left + box.right - around.left - around.right) < 2);
-}}"""
+@pytest.mark.nightly
+def test_on_a_page_from_right_to_left_each_question_begins_where_its_answer_does(screens: Screens) -> None:
+    page = screens("survey")
+    page.evaluate(TURN, "rtl")
+    settled(page)
+    short = page.locator("[data-control=slider], [data-control=number], [data-control=short]").locator("> .question")
+    assert set(short.evaluate_all(f"all => all.map({EDGE})")) == {0}
+    page.evaluate(TURN, "ltr")
 
 
 @pytest.mark.parametrize("width", [390, 320])
