@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -18,7 +19,7 @@ from experiments.session.assignment import assignment_fact, drawn_factors
 from experiments.session.state import is_later_wave, wave_of
 from experiments.study.location import State
 from experiments.study.schema import Wave
-from experiments.study.sections.waves import Opening, later_us, next_hour_us, opening_us, zone_of
+from experiments.study.sections.waves import Opening, later_us, local_time, next_hour_us, opening_us, zone_of
 from experiments.study.study import Study
 
 # Outcomes after which a person takes part in no further wave.
@@ -89,6 +90,14 @@ def wave_schedule(study: Study, history: WaveHistory, now_us: int) -> tuple[Wave
 def next_window(windows: Sequence[WaveWindow]) -> WaveWindow | None:
     """The wave in progress, or else the next one; None if there is none to come."""
     return next((window for window in windows if window.state in PENDING), None)
+
+
+def next_opening(study: Study, history: WaveHistory, now_us: int) -> datetime | None:
+    """When the next wave opens, in the person's time zone; None if it is open, or if the time is not known."""
+    window = next_window(wave_schedule(study, history, now_us))
+    if window is None or window.state != "upcoming" or window.opens_us is None:
+        return None
+    return local_time(window.opens_us, zone_of(history.zone))
 
 
 def _window(

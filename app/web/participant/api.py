@@ -36,7 +36,7 @@ from app.web.participant.view import ScreenView, conversation_chars, page_words,
 from experiments.errors import Refused
 from experiments.session.host_messages import height_message, host_messages
 from experiments.session.telemetry import AnyRecord
-from experiments.session.waves import goes_on
+from experiments.session.waves import goes_on, next_opening
 from experiments.study.screen import Screen, typed
 from problems.pictures import PictureMap, described
 from problems.text import clean_json, clean_values
@@ -404,10 +404,12 @@ class ParticipantApi:
                 "faults": faults,
             }
         else:
-            follows = embedded and goes_on(session.study, session.state)
+            follows = screen.ended and goes_on(session.study, session.state)
             person = await self._service.person(stream=session.stream) if follows else None
-            link = f"{self._address}{self._own_path(person)}" if person else ""
-            sheet = ScreenView(screen, study_context_of(session, embedded=embedded, own_link=link))
+            link = f"{self._address}{self._own_path(person)}" if person and embedded else ""
+            opens = next_opening(session.study, person.history, self._service.now_us()) if person else None
+            context = study_context_of(session, embedded=embedded, own_link=link, next_opens=opens)
+            sheet = ScreenView(screen, context)
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
                 typed = await self._service.draft(session.stream, screen.path)

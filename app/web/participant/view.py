@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2s
 from pathlib import Path
@@ -199,13 +200,17 @@ class StudyContext(NamedTuple):
     """True if the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
     own_link: str = ""
     """Of an embedded page before a next wave: the link by which the person comes back, outside the frame."""
+    next_opens: datetime | None = None
+    """When the next wave opens, in the person's time zone."""
 
     @property
     def words(self) -> Catalogue:
         return catalogue(self.language)
 
 
-def study_context_of(session: LoadedSession, *, embedded: bool = False, own_link: str = "") -> StudyContext:
+def study_context_of(
+    session: LoadedSession, *, embedded: bool = False, own_link: str = "", next_opens: datetime | None = None
+) -> StudyContext:
     file, language = session.study.file, session.language
     title, contact = (session.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(
@@ -222,6 +227,7 @@ def study_context_of(session: LoadedSession, *, embedded: bool = False, own_link
         honeypot=has_honeypot(session.study, session.state),
         embedded=embedded,
         own_link=own_link,
+        next_opens=next_opens,
     )
 
 

@@ -89,6 +89,8 @@ async function show(painting, asked = false) {
   if (moved || now.said > before.said) toEnd();
   note(now.note);
   await painted(now);
+  const spoken = new Intl.DateTimeFormat(now.lang, { dateStyle: "full", timeStyle: "short" });
+  for (const time of $$("#left time")) setText(time, spoken.format(new Date(time.dateTime)));
   showDocument({ now, show, slow, failed }, moved);
   showSheet(now, moved);
   if (!moved && now.said > before.said && !document.activeElement.closest("#left-column form")) closeSheet();

@@ -47,6 +47,8 @@ def test_the_next_part_opens_by_itself_in_the_persons_own_time_and_on_another_de
         page.goto(f"{served.url}/s/weeks")
         page.get_by_role("button").click()
         take(page)
+        until(page, f"({SHOWN})().length === 1 && ({SHOWN})().every(([, told, wanted]) => told === wanted)")
+        assert page.evaluate(SHOWN)[0][0] == "2027-03-28T09:00:00+09:00"
         page.locator(".card a.button").click()
         expect(page.locator("body")).to_have_attribute("data-page", "next_part")
         until(page, f"({SHOWN})().length === 2 && ({SHOWN})().every(([, told, wanted]) => told === wanted)")

@@ -74,6 +74,8 @@ async def test_a_pilot_comes_to_the_next_part_from_the_last_page_and_starts_it_a
         await bot.arrive("weeks", pilot.removeprefix("/s/weeks"))
         await bot.finish()
         (way,) = [block.url for block in bot.screen.panel.blocks if isinstance(block, NextPartBlock)]
+        ended = (await bot.send("POST", "/api/look", {})).json()["updates"]["left"]["value"]
+        assert '<time datetime="2027-03-28T09:00:00+00:00">' in ended
         answer = await bot.send("GET", f"/{way}")
         link = answer.headers["location"]
         assert 'name="early"' in (await bot.send("GET", link)).text
