@@ -13,6 +13,7 @@ from experiments.study.screen import (
     ChatView,
     DocumentView,
     Panel,
+    ProblemBlock,
     ProgressView,
     ReplyView,
     RoundView,

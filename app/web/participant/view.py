@@ -391,6 +391,7 @@ def _side(screen: Screen) -> Fragment:
     unanswered = sum(message.ended == "unanswered" for message in chat.messages)
     missing = max(0, chat.minimum - (said - unanswered))
     actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
+    problems = [block for block in screen.panel.blocks if isinstance(block, ProblemBlock) and chat.rating]
 
     def values(draft: Draft) -> Mapping[str, Any]:
         return {
@@ -399,12 +400,13 @@ def _side(screen: Screen) -> Fragment:
             "can_say": "say" in screen.actions,
             "missing": missing,
             "fields": _views(chat.rating, draft),
+            "problem": problems[0] if problems else None,
             "draft": draft,
             "actions": actions,
         }
 
     design = (chat.over, chat.may_end, chat.suggestions, chat.approval, chat.attachments)
-    about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, *design)
+    about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions, problems, *design)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
     return Fragment(
