@@ -230,6 +230,8 @@ def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[
     """The values of a form; raises Refused with the error of each invalid field."""
     values, faults = read_form(fields, given)
     if faults:
+        if all(map(given.get, faults)):
+            raise Refused("invalid", "Some answers need to be changed.", faults)
         raise Refused("invalid", "Some answers are missing or need to be changed.", faults)
     return values
 

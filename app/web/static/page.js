@@ -311,7 +311,13 @@ async function follow(slot) {
 
 // ---- Buttons, drafts and preview
 
-const count = (fields) => WORDS.missing.replace("{count}", fields.length);
+// How many answers are missing, and how many others the server did not take.
+function count(form, lacking) {
+  const open = missing(form);
+  const faulty = $$("[data-field]:has(.fault:not([hidden]))", form).filter((field) => !open.includes(field));
+  const counted = [[WORDS.missing, lacking.length], [WORDS.mended, faulty.length]].filter(([, number]) => number);
+  return counted.map(([words, number]) => words.replace("{count}", number)).join(" · ");
+}
 
 // Why nothing can be sent yet.
 function blocked() {
@@ -326,15 +332,15 @@ function refresh() {
   for (const form of $$("form[data-act]")) {
     const offered = now.actions.includes(form.dataset.act);
     const lacking = tried === form.dataset.act ? missing(form) : [];
+    showMissing(form, lacking);
     const button = $("[type=submit]", form);
     const early = form.dataset.act === "submit" ? wait() : 0;
     if (button) button.disabled = !offered || busy || early > 0;
     const hint = $("[data-hint]", form);
     const waits = form.dataset.act === "submit" && !offered ? blocked() : "";
-    const why = early ? WORDS.wait.replace("{seconds}", early) : waits || (lacking.length ? count(lacking) : "");
+    const why = early ? WORDS.wait.replace("{seconds}", early) : waits || count(form, lacking);
     const text = busy && offered ? WORDS.busy : why;
     if (hint) setText(hint, text);
-    showMissing(form, lacking);
   }
   tellRoom($("#side [data-room]"), box()?.value.trim() ?? "");
   const open = now.actions.includes("say") && !busy;
@@ -446,6 +452,7 @@ async function check(kind, values) {
     const painting = await post("api/act", { kind, path, seen, whose, shown, key: newKey(), values });
     if (painting.path !== path || painting.seen !== seen) await show(painting);
     else addFaults(painting.faults, values);
+    refresh();
   } catch (error) {
     if (error.left) failed(error);
   }
@@ -511,7 +518,7 @@ document.addEventListener("submit", (event) => {
   tried = kind;
   refresh();
   goTo(lacking[0]);
-  note(count(lacking), null, { fades: true, unseen: inView($("[data-hint]", form)) }); // the same words as in the hint
+  note(count(form, lacking), null, { fades: true, unseen: inView($("[data-hint]", form)) }); // the same words as in the hint
   check(kind, valuesOf(form));
 });
 

@@ -22,6 +22,7 @@ export const WORDS = {
   late: "The reply is taking longer than usual. Your message is saved.",
   link: "This page can only be opened with your study link. Open the link again, and you will continue where you left off.",
   missing: "Unanswered questions: {count}",
+  mended: "Answers to be changed: {count}",
   unanswered: "Please answer this question.",
   tick: "Please tick the box to continue.",
   slider: "Please choose a position on the scale.",
