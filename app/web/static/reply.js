@@ -115,10 +115,10 @@ function whole(now) {
   return last ? `${document.querySelector("#chat [role=log]").ariaLabel}: ${plainly(last)}` : "";
 }
 
-// Without what is not for the ear, nor folded away; a formula by its source, as its signs in a row would be another.
+// Without what is not for the ear, nor folded away; a formula by the words of its source, as its signs in a row would be another.
 function plainly(message) {
   const copy = message.cloneNode(true);
   for (const part of copy.querySelectorAll("[aria-hidden=true], button, .who, details > :not(summary)")) part.remove();
-  for (const formula of copy.querySelectorAll("math")) formula.replaceWith(` ${formula.getAttribute("alttext")} `);
+  for (const formula of copy.querySelectorAll("math")) formula.replaceWith(` ${formula.getAttribute("alttext").replace(/[\\{}$]+/g, " ")} `);
   return copy.textContent.replace(/\s+/g, " ").trim();
 }

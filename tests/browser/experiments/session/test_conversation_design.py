@@ -101,7 +101,7 @@ def test_a_conversation_that_opens_by_itself_is_heard_once_keeps_its_words_and_e
     expect(page.get_by_text("Ada has left. Go on.")).to_be_visible()
     expect(page.locator("#box textarea")).to_be_hidden()
     assert "Ada has left. Go on." in senses.said
-    until(page, r"document.querySelector('#heard').textContent.includes('Then \\frac{1}{4} is')")
+    until(page, r"document.querySelector('#heard').textContent.includes('Then frac 1 4 is')")
     visitor.finish()
     facts = (one for one in newest_facts(designed) if one.kind in ("opened", "said", "replied"))
     opened, own, _, said, replied = facts
