@@ -3,7 +3,7 @@
 import { $, $$ } from "./forms.js";
 
 const END_PX = 4;
-const WIDE = ".replies, .code-block pre, .wide, .picture, .formula, math:not([display=block])";
+const WIDE = ".code-block pre, .wide, .picture, .formula, math:not([display=block])";
 const conversation = () => $("#chat [role=log]");
 
 // The conversation follows the reply until somebody scrolls up, by however little, and again once they are at its end.
