@@ -31,10 +31,8 @@ _DOLLARS = re.compile(
 
 @source("checkmate")
 def load(path: Path) -> tuple[Problem, ...]:
-    """Read a folder of theorems in the order of their numbers; raises ProblemError with every bad file.
-
-    README.md and files that are hidden or not Markdown are passed over.
-    """
+    """Read theorems in the order of their numbers, passing over README.md, hidden files and all but Markdown; raises
+    ProblemError with every bad file."""
     if not path.is_dir():
         raise ProblemError(f"{path}: not a folder. Give the folder that holds the files pN_name.md.")
     files = [file for file in path.glob("*.md") if file.name != "README.md" and not file.name.startswith(".")]
@@ -47,10 +45,8 @@ def load(path: Path) -> tuple[Problem, ...]:
 
 
 def to_delimiters(markdown: str) -> str:
-    r"""Write each `$...$` as `\(...\)`, and leave `$$...$$` and escaped dollars as they are.
-
-    Raises ProblemError with the line of every dollar without a partner.
-    """
+    r"""Write each `$...$` as `\(...\)`, but not `$$...$$` or escaped dollars; ProblemError with each line of a single
+    one."""
     strays = [match.start() for match in _DOLLARS.finditer(markdown) if match["stray"]]
     if strays:
         lines = [markdown.count("\n", 0, place) + 1 for place in strays]

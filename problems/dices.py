@@ -44,8 +44,7 @@ Role = Literal["user", "bot"]
 
 @dataclass(frozen=True, slots=True)
 class ContextStyle:
-    """The form of a context in a release: the names of speakers, and the separators after each message and at the
-    end."""
+    """The names of speakers in a release's contexts, and the separators after each message and at the end."""
 
     roles: Mapping[str, Role]
     after: str

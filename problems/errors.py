@@ -14,10 +14,7 @@ from collections.abc import Iterable
 
 
 class ParleyError(Exception):
-    """Anything that Parley refuses: `ParleyError(headline, *faults)`.
-
-    All faults of a file are given at once, one a line below the headline.
-    """
+    """Anything that Parley refuses: a headline and, one a line below it, all faults of a file at once."""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -32,7 +29,6 @@ DISTRIBUTION = "parley-studies"
 
 
 def install_line(extra: str) -> str:
-    """The command that installs what an optional part of Parley needs."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 

@@ -54,7 +54,6 @@ def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def _cells(row: Row, fields: Mapping[str, Any], number: int) -> Iterator[tuple[str, Any]]:
-    """A sample as a row of items."""
     cells = row.cells
     if needs := [name for name in RUNTIME if name in cells]:
         raise ProblemError(f"needs {' and '.join(needs)}, which only Inspect provides; leave such samples out")

@@ -136,8 +136,6 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The problems of a table."""
-
     columns: Columns
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
@@ -170,11 +168,8 @@ def sound(items: Items, name: str) -> tuple[Problem, ...]:
 
 
 def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
-    """Map a table's columns and read its rows. `name` is the dataset of items without one.
-
-    Nothing is raised for bad rows: `faults` has them all, and `problems` the others. Raises ProblemError if `given` is
-    no mapping of columns.
-    """
+    """Map a table's columns and read its rows, bad ones into `faults`; `name` is the dataset of items without one.
+    Raises ProblemError if `given` is no mapping of columns."""
     columns = recognised(table.columns, Columns.of(given))
     if faults := list(_absent(table.columns, columns)):
         return Items(columns, (), table.notes, tuple(faults))

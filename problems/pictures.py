@@ -73,13 +73,11 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class PictureMap:
-    """The pictures of a study by what its texts call them (`key_of`). Compared by identity, so that it can be a part of
-    the keys of caches."""
+    """The pictures of a study by what its texts call them (`key_of`); compared by identity, for the keys of caches."""
 
     by_key: Mapping[str, Picture] = field(default_factory=dict)
 
     def find(self, key: str) -> Picture | None:
-        """The picture of this name; None if the study has none."""
         return self.by_key.get(key)
 
 
@@ -141,10 +139,8 @@ def is_picture(text: str) -> bool:
 
 
 def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
-    """The picture of a data URI, or of a path in one of the folders (the first that has it), and its bytes.
-
-    Raises ProblemError for what is no picture, is too large, or lies outside the folders.
-    """
+    """The picture of a data URI, or of a path in the first of the folders that has it, and its bytes; raises
+    ProblemError for what is no picture, is too large, or lies outside the folders."""
     if source[:5].lower() == "data:":
         content, name = _decoded(source), f"{source[:30]}..."
     else:

@@ -51,10 +51,8 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry]):
-    """The members of a kind, by name: the modules of `package` register it, and the entry points of `group`.
-
-    It fills on first use and only then. `error` makes what is raised for a name that there is not.
-    """
+    """The members of a kind by name, from `package` and the entry points of `group`, imported on first use. `error`
+    makes what is raised for an unknown name."""
 
     def __init__(self, what: str, package: str, group: str, error: Callable[[str], Exception] = ParleyError) -> None:
         self._what, self._package, self._group, self._error = what, package, group, error

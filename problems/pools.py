@@ -15,12 +15,9 @@ from problems.text import NotText, checked_values
 
 
 def load_pool(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...]:
-    """Read all problems of a study's pool, in its own order.
-
-    `given` is the pool as a study file has it: `source`, `path`, `columns`, or `items` in place of a path. The path is
-    "sample" (the set shipped with the source), "sample/FILE" (another file shipped with it), or relative to `base` (so
-    "./sample" is a folder of yours). Raises ProblemError with all that is wrong with the pool.
-    """
+    """`given` is the pool as a study file has it. Its path is "sample" (the set shipped with the source), "sample/FILE"
+    (another file shipped with it), or relative to `base` (so "./sample" is a folder of yours). Raises ProblemError with
+    all faults."""
     name, columns = str(given.get("source", ITEMS)), given.get("columns", {})
     kind = SOURCES.find(name)
     if columns and not (kind.columns and isinstance(columns, Mapping)):

@@ -36,11 +36,8 @@ def _protected(match: re.Match[str]) -> str:
 
 
 def csv_records(text: str) -> tuple[list[Record], list[str]]:
-    """Split the text into rows, each with the line it begins on, up to the first that csv cannot read.
-
-    What spreadsheets leave behind is passed over: another separator than the comma, blank rows, a title above the
-    header, and blank cells beyond the header.
-    """
+    """The rows with their first lines, up to one that csv cannot read. What spreadsheets leave behind is passed over:
+    another separator, blank rows, a title above the header, and blank cells beyond it."""
     records: list[Record] = []
     faults: list[str] = []
     try:
@@ -78,11 +75,8 @@ def _trimmed(records: list[Record]) -> list[Record]:
 
 
 def separator_of(text: str, rows: int) -> str:
-    """The separator of a csv text: the one with which its first `rows` rows have the most cells. Those with which every
-    quote encloses a whole cell come first.
-
-    One row is enough where it is the header, and better, as texts below it may hold other separators.
-    """
+    """The separator by which the first `rows` rows have the most cells; first those by which every quote encloses a
+    cell. One row is enough where it is the header, and better, as texts below it may hold other separators."""
     if declared := _DECLARED.match(text):
         return declared["separator"]
     strict = [one for one in SEPARATORS if _width(text, one, rows, strict=True) > 1]

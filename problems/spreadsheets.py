@@ -61,8 +61,6 @@ def read_workbook(path: Path, sheet: str, question: str) -> Table:
 
 
 class Book:
-    """A workbook that is being read."""
-
     def __init__(self, reader: ExcelReader, path: Path) -> None:
         self._reader, self._path = reader, path
         self._sheets = {sheet.title: sheet for sheet in reader.wb.worksheets}
@@ -139,8 +137,6 @@ class SheetXml:
 
 
 class Sheet:
-    """The rows of a sheet, and notes on them."""
-
     def __init__(self, rows: Iterator[Sequence[Any]], not_calculated: Collection[str], name: str) -> None:
         self._not_calculated = not_calculated
         self._said: dict[str, list[str]] = {}
@@ -195,8 +191,7 @@ class Sheet:
 
 
 def number_text(value: float, code: str) -> str | None:
-    """A number as a sheet shows it in this format (ECMA-376 part 1, 18.8.31); None for other formats than numbers with
-    fixed decimals, thousands or percent."""
+    """A number as a format shows it (ECMA-376 part 1, 18.8.31): fixed decimals, thousands, percent; None for others."""
     if code in ("General", "@"):
         return str(int(value)) if value == int(value) and abs(value) < LARGEST else f"{value:.15G}"
     if (found := _FORMAT.fullmatch(code)) is None or abs(value) >= LARGEST:

@@ -72,11 +72,8 @@ class Table:
 
 
 def read_table(path: Path, sheet: str = "", question: str = "") -> Table:
-    """Read a file by its ending, or a folder; raises ProblemError with everything that cannot be read.
-
-    Of a workbook the named sheet is read; without a name the first that has the column `question`, or one of a usual
-    name.
-    """
+    """Read a file by its ending, or a folder; of a workbook, if no sheet is named, the first with the column `question`
+    or one of a usual name. Raises ProblemError with everything that cannot be read."""
     if path.is_dir():
         return _folder(path, sheet, question)
     kind = path.suffix.lower()

@@ -69,8 +69,7 @@ def read_text(path: Path) -> str:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """The text of a file in UTF-8, or in UTF-16 or UTF-32 if it has that mark (Excel's "Unicode text"), with LF as line
-    ends. Raises NotText for another encoding; control characters stay."""
+    """The text in UTF-8, or by its mark UTF-16 or UTF-32, with LF as line ends and control characters; else NotText."""
     encoding = encoding_of(content)
     try:
         return _with_lf(content.decode(encoding))
@@ -108,8 +107,7 @@ def checked_values(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """The text with LF as line ends, also for vertical tabs and form feeds; halves of surrogate pairs as U+FFFD; and
-    without other `UNFIT` characters."""
+    """The text with LF also for vertical tabs and form feeds, U+FFFD for lone surrogates, and no `UNFIT` characters."""
     text = _with_lf(text)
     if not UNFIT.search(text):
         return text
