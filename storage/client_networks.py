@@ -20,8 +20,7 @@ def client_network(address: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def client_networks(address: str) -> tuple[tuple[str, int], ...]:
-    """Return the names under which a client is counted, each with the number of addresses that it may count for: an
-    IPv4 address, or the networks of an address of IPv6, the smallest first."""
+    """The names under which a client is counted, each with its limit of addresses, the smallest network first."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -33,12 +32,8 @@ def client_networks(address: str) -> tuple[tuple[str, int], ...]:
 
 
 class GcraLimiter:
-    """A rate limiter by the generic cell rate algorithm (GCRA, ITU-T I.371): a burst, then a steady rate, per second.
-
-    It stores one number per name: the time at which the full burst is available again. The library `limits` stores a
-    list of times and scans all of them in a thread every 10 ms, which took an eighth of a loaded server's processor
-    time.
-    """
+    """A limiter by GCRA (ITU-T I.371): a burst, then a steady rate per second. The library `limits` stores lists of
+    times and scans them all every 10 ms, which took an eighth of a loaded server's processor time."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._each_s = 1 / rate
@@ -50,7 +45,6 @@ class GcraLimiter:
         return len(self._whole_s)
 
     def allow(self, name: str, now_s: float) -> bool:
-        """Count one more request of this name if it is within the limit; return False if it is not."""
         whole_s = max(self._whole_s.get(name, now_s), now_s) + self._each_s
         if whole_s - now_s > self._most_s + 1e-9:
             return False
@@ -76,7 +70,6 @@ class AddressLimiter:
         self._by_times = {times: GcraLimiter(times * rate, times * burst) for times in IPV6_NETWORKS.values()}
 
     def allow(self, address: str, now_s: float) -> bool:
-        """Count one more request of this address if it is within all its limits; return False if it is not."""
         allowed: list[tuple[GcraLimiter, str]] = []
         for network, times in client_networks(address):
             if not self._by_times[times].allow(network, now_s):

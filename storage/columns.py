@@ -220,8 +220,7 @@ class PythonLiteral(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class JsonColumn(ColumnType):
-    """A value of a JSON file, stored as JSON. `shape` is its form, by which metadata describe it; None if it has
-    none, and is described as a text."""
+    """A value of a JSON file, stored as JSON; `shape` is its form in metadata, a text if that is None."""
 
     kind: ClassVar[Kind] = "json"
     cut_shows: ClassVar[bool] = True
@@ -246,14 +245,10 @@ class JsonColumn(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A released column: its type, its meaning, and the source of its values.
-
-    `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
-    released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
-    published files, but never in files that Parley exports. `free_text` says that participants or models wrote it in
-    their own words, so that it may hold personal data; `demographic` that it describes the participant, so that several
-    of them together may identify somebody.
-    """
+    """`asked` are the questions whose wording explains it. `stored` is its name in the database if the released name
+    cannot be used there. Published files may lack an `optional` column; one of `theirs` is in some of them, but never
+    in files that Parley exports. `free_text` are somebody's own words, which may hold personal data; `demographic`
+    columns describe the participant, so that several together may identify somebody."""
 
     name: str
     form: ColumnType

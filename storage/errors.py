@@ -40,8 +40,6 @@ class LoginRefused(AccountError):
 
 
 class TooMany(LoginRefused):
-    """Too many tries in too short a time."""
-
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)
         self.wait_s = wait_s

@@ -123,8 +123,7 @@ class LoginSessions:
             return connection.execute(wanted).scalar()
 
     def _refuse_flood(self, tries: AddressLimiter | GcraLimiter, key: str, name: str, near: str) -> None:
-        """Count a try, or raise TooMany. The log says so once a minute for each account that there is; what was typed
-        in place of one may be a password, and is not kept."""
+        """Count a try, or raise TooMany. Logged once a minute for each account; an unknown name may be a password."""
         now_us = self._clock_us()
         with self._lock:
             if tries.allow(key, now_us / 1e6):

@@ -33,7 +33,6 @@ def name_for(name: str) -> str:
 
 
 def role_for(role: str) -> Role:
-    """A role, given its name; raises AccountError for any other."""
     for known in ROLES:
         if role == known:
             return known

@@ -123,9 +123,8 @@ def method_progress(database: Database, study: str) -> list[MethodProgress]:
 
 
 def usual_answers(database: Database, study: str, model: str, name: str) -> Mapping[tuple[str, str], str]:
-    """A model's most frequent answer to each problem by a method, and of equally frequent ones that of the earliest
-    sample, by dataset and problem; in the order of the plan. Problems without an answer that could be read are left
-    out."""
+    """A model's most frequent answer (of several the earliest sample's) by dataset and problem, in the order of the
+    plan. Problems without an answer that could be read are left out."""
     read = select(_cell.dataset, _cell.problem, _answer.answer).join(answers, _joined())
     read = read.where(*_mine(study), _cell.model == model, _cell.name == name, _answer.answer.is_not(None))
     given: dict[tuple[str, str], Counter[str]] = {}
@@ -136,8 +135,7 @@ def usual_answers(database: Database, study: str, model: str, name: str) -> Mapp
 
 
 def longer_than_a_letter(database: Database, study: str) -> Mapping[tuple[str, str], int]:
-    """By model and method that asks for a letter: how many answers were read from the first character of a reply that
-    has more than one."""
+    """By model and method that asks for a letter: how many answers were read from the start of a longer reply."""
     reply = func.length(func.trim(_try.text)) > 1, _try.step == 0, _try.reason.is_(None)
     matching = and_(_try.cell == _answer.cell, _try.sample == _answer.sample)
     read = select(_cell.model, _cell.name, func.count()).join(answers, _joined()).join(tables.attempts, matching)

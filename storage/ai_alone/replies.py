@@ -47,8 +47,7 @@ FIELDS = tuple(StoredCell.__slots__)
 
 
 def save_cells(database: Database, study: str, cells: Iterable[StoredCell]) -> None:
-    """Write a study's cells; an existing one is described anew, and keeps the highest number of samples ever
-    requested."""
+    """Write a study's cells; an existing one is described anew, and keeps its highest number of samples."""
     rest = iter(cells)
     with writer(database) as connection, connection.begin():
         while some := list(islice(rest, CELLS_AT_ONCE)):
@@ -112,8 +111,7 @@ def texts(database: Database, cell: str, sample: int) -> tuple[str, ...]:
 
 
 def stored(database: Database, keys: Iterable[str]) -> Iterator[StoredReply]:
-    """Yield the result of every step of some cells, or its last failure; cell by cell in the order of their keys,
-    within one by sample and step."""
+    """The result of every step of some cells, or its last failure, by cell in order of keys, sample and step."""
     columns = [_own[name] for name in StoredReply._fields]
     latest = case((BROUGHT, 0), else_=1), _own.started_us.desc(), _own.number.desc()
     for some in _parts(sorted(set(keys))):

@@ -35,8 +35,7 @@ _fact, _try = tables.events.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run: its parameters, its result (None while it runs, or if it was killed), the calls that brought a reply, were
-    refused by the model, or failed; and their cost."""
+    """Its result (None while it runs, or if it was killed), calls with a reply, refused, and failed, and cost."""
 
     run: str
     at_us: int

@@ -26,11 +26,8 @@ class LinesCopy:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A written file: its path within the export and its columns in order.
-
-    `formulas` is the number of cells by column that a spreadsheet would run as a formula. `as_floats` and `as_texts`
-    are the columns of whole numbers that a csv reader takes for floats or texts (writers.CsvCells).
-    """
+    """`formulas` is the number of cells by column that a spreadsheet would run. `as_floats` and `as_texts` are the
+    columns of whole numbers that a csv reader takes for floats or texts (writers.CsvCells)."""
 
     table: ReleasedTable
     path: str
@@ -48,8 +45,6 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """The numbers of participants and answers that remain after one step of a filter."""
-
     step: str
     people: int
     answers: int
@@ -57,11 +52,8 @@ class FilterStep:
 
 @dataclass(frozen=True, slots=True)
 class SessionSelection:
-    """The sessions that an export was restricted to: the rules, the total number, and the numbers left out.
-
-    `left_out` are pairs of reason and number that count each session once. `excluded` are researchers' reasons for
-    exclusion with their numbers, even if the export includes those sessions.
-    """
+    """`left_out` are pairs of reason and number that count each session once. `excluded` are researchers' reasons for
+    exclusion with their numbers, even if the export includes those sessions."""
 
     rules: tuple[str, ...]
     of: int
@@ -76,12 +68,8 @@ class SessionSelection:
 
 @dataclass(frozen=True, slots=True)
 class ExportManifest:
-    """An export: the origin of its sessions, its files, and the data that describe them.
-
-    `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first. For
-    imported data there are none; `sources` lists the imported files (data of the `imported` events). `selected` is
-    None if sessions were not restricted and none is excluded.
-    """
+    """`studies` are the frozen studies of the exported sessions, oldest first; none of imported data, where `sources`
+    lists the files (data of the `imported` events). `selected` is None if all sessions are exported."""
 
     study: str
     schema: Schema

@@ -35,10 +35,7 @@ ENDINGS: Mapping[str, str] = {"image/png": "png", "image/jpeg": "jpg", "image/gi
 
 
 class _Lines:
-    """The output of the csv writer: it writes lines that end in CR LF, which become LF here.
-
-    With CR LF as line end, the csv writer also quotes cells with a lone carriage return, which would break a row.
-    """
+    """Turns CR LF into LF. With LF as line end, csv would not quote a lone carriage return, which breaks a row."""
 
     def __init__(self, file: TextIO) -> None:
         self._write = file.write
@@ -66,8 +63,6 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 class LinesWriter:
-    """Writes an object with the values by the names of the columns in each line."""
-
     def __init__(self, file: BinaryIO | HashingFile, columns: Sequence[Column]) -> None:
         self._file, self._names = file, [column.name for column in columns]
         self._json = [number for number, column in enumerate(columns) if column.kind == "json"]
@@ -85,8 +80,6 @@ class LinesWriter:
 
 
 class JsonWriter(LinesWriter):
-    """Writes the lines as one array."""
-
     def __init__(self, file: BinaryIO | HashingFile, columns: Sequence[Column]) -> None:
         super().__init__(file, columns)
         self._between = b"\n"
@@ -111,8 +104,6 @@ def escaped(cell: str) -> str:
 
 
 class HashingFile(RawIOBase):
-    """Writes to a file, and computes the SHA-256 and the number of the bytes written."""
-
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._hash, self.bytes = file, sha256(), 0
 
@@ -131,8 +122,7 @@ class HashingFile(RawIOBase):
 
 
 class CsvCells:
-    """A csv reader's types of the columns, from the rows as they are written: whole numbers as floats if a cell is
-    blank or has a point, as texts if a cell is no number (imported files may have `1.0` and `True`)."""
+    """Columns of whole numbers that csv readers take for floats (a blank, a point) or texts, as imported `True`."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._numbers = [(number, column.name) for number, column in enumerate(columns) if column.kind == "integer"]
@@ -149,7 +139,6 @@ class CsvCells:
         return frozenset(self._texts)
 
     def see(self, rows: Rows) -> None:
-        """Look at some rows, and count them."""
         self.rows += len(rows)
         for number, name in self._numbers:
             for cell in set(map(itemgetter(number), rows)):
@@ -164,5 +153,4 @@ class CsvCells:
 
 
 def picture_path(sha256: str, type_: str) -> str:
-    """The path of a picture's file in an export."""
     return f"{FOLDER}/{sha256}.{ENDINGS[type_]}"

@@ -23,8 +23,7 @@ KEEPALIVES = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_k
 
 
 class AdvisoryLocks:
-    """The locks of this process, one of several over one PostgreSQL, by names. The connection is opened with the first
-    claim, and anew if it is lost."""
+    """This process's locks, by names; the connection opens with the first claim, and anew if it is lost."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -40,8 +40,7 @@ def append_events(connection: Connection, events: Iterable[tuple[str, Event]]) -
 
 
 def next_numbers(connection: Connection, stream: str) -> Iterator[int]:
-    """The stream's next numbers. Whoever takes one has read no less than the events before it, if they are read after
-    this: the database refuses a number that another writer took meanwhile."""
+    """The stream's next numbers. Take one before you read: it is refused if another writer took it meanwhile."""
     last = select(func.max(tables.events.c.seq)).where(tables.events.c.stream == stream)
     return count((connection.execute(last).scalar() or 0) + 1)
 
@@ -49,10 +48,7 @@ def next_numbers(connection: Connection, stream: str) -> Iterator[int]:
 def append_in_turn(
     database: Database, stream: str, what: str, make: Callable[[Connection, Iterator[int]], Made]
 ) -> Made:
-    """Run `make` in a transaction with the stream's next numbers, and again if another writer took one in between.
-
-    The stream's last number is read first, so `make` sees every earlier event. `what` names the stream in errors.
-    """
+    """Run `make` with the stream's next numbers, again if one is taken; `make` sees every earlier event."""
 
     def write() -> Made:
         try:

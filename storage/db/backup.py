@@ -52,8 +52,7 @@ class BackupCheck:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """The restored file, the place of the one it replaced, and sessions withdrawn since the backup; None if the old
-    file is too damaged to tell."""
+    """The restored file, where the replaced one is, and withdrawals since the backup (None: too damaged to tell)."""
 
     checked: BackupCheck
     aside: Path | None
@@ -119,7 +118,6 @@ def restore(backup: Path, file: Path, aside: Path, on_progress: OnProgress = lam
 
 
 def check_backup(file: Path) -> BackupCheck:
-    """Check a database's file; raises StorageError if it is damaged, or not Parley's."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check").fetchone()

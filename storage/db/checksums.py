@@ -14,8 +14,7 @@ def sums(hashes: Mapping[str, str]) -> str:
 
 
 def recorded(folder: Path, name: str = NAME) -> Mapping[str, str]:
-    """The checksum of each file that was exported into a folder; none where nothing was. `name` is that of the file
-    with the checksums."""
+    """The checksum of each file that was exported into a folder; none where nothing was. `name` is their file."""
     file = folder / name
     if not file.is_file():
         return {}
@@ -24,7 +23,6 @@ def recorded(folder: Path, name: str = NAME) -> Mapping[str, str]:
 
 
 def sha256_of(file: Path) -> str:
-    """The SHA-256 of a file's content, as `sha256sum` writes it."""
     with file.open("rb") as opened:
         return file_digest(opened, "sha256").hexdigest()
 

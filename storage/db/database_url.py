@@ -50,15 +50,13 @@ def _cuts_password(url: str) -> bool:
 
 
 def redact_password(url: str) -> str:
-    """The URL as it is written, without its password, whatever else is wrong with it. Of one that is no database's the
-    query and the fragment are left out too: keys are given there."""
+    """The URL without its password, faulty as it may be; also without query and fragment if no database's."""
     shown = url if url.startswith(("sqlite", "postgres")) else _QUERY.sub("***", url)
     shown = _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else "***", shown)
     return _NO_PORT.sub(r"\1:***", shown)
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of an SQLite database; None for any other."""
     address = parse_database_url(url)
     return Path(str(address.database)) if address.get_backend_name() == "sqlite" else None
 

@@ -69,10 +69,7 @@ SCHEMA_LOCK = 0x7AB1E5
 
 
 def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OWN) -> Database:
-    """An engine on a database whose tables exist; raises StorageError with what to do.
-
-    Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
-    """
+    """An engine on existing tables; raises StorageError, also for an older Parley's tables unless `outdated`."""
     engine = connect(url)
     _own(sqlite_path(url))
     try:
@@ -119,15 +116,13 @@ def connect(url: str) -> Engine:
 
 
 def _make_indexes_partial() -> None:
-    """Give indexes the condition that they have in SQLite. If tables gave it themselves, SQLAlchemy would load the
-    whole dialect for whoever has no such database."""
+    """Give indexes their SQLite condition; given by tables, it makes SQLAlchemy always load the dialect."""
     for index in chain.from_iterable(table.indexes for table in metadata.tables.values()):
         if (where := index.dialect_kwargs.get("sqlite_where")) is not None:
             index.dialect_kwargs["postgresql_where"] = where
 
 
 def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
-    """The reason why a database cannot be opened, with what to do."""
     file, code = sqlite_path(str(engine.url)), _code(error.orig)
     if file is None:
         what = f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}"
@@ -156,8 +151,7 @@ def _grants(engine: Engine) -> str:
 
 
 def _own(file: Path | None) -> None:
-    """See that an SQLite file is there, on a disk of this machine's, and may be written; a new one is its owner's
-    alone, as it says who took part."""
+    """Make an SQLite file if there is none, readable by its owner alone; it must be writable and on a local disk."""
     if file is None:
         return
     try:
@@ -179,8 +173,7 @@ def _closed(file: Path) -> StorageError:
 
 
 def make_tables(connection: Connection) -> list[str]:
-    """Make the tables and triggers that are not there yet, and the indexes of those that are as they should be; the
-    names of those that an older Parley made otherwise."""
+    """Make tables and triggers that are missing, and indexes; the names of tables that an older Parley made."""
     found = inspect(connection)
     there = set(found.get_table_names())
     metadata.create_all(connection)
@@ -204,7 +197,6 @@ def outdated_tables(connection: Connection) -> list[str]:
 
 
 def _outdated(found: Inspector, there: set[str]) -> list[str]:
-    """The tables that existed."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
     made = [table for table in (seats, usage, *released) if table.name in there]
     return [t.name for t in made if _types(found.get_columns(t.name)) != {c.name: c.type.python_type for c in t.c}]
@@ -225,10 +217,7 @@ def dumps(value: Any) -> str:
 
 
 def advisory_xact_lock(connection: Connection, number: int) -> None:
-    """Block others at this number until the transaction is over; each use in Parley has its own number.
-
-    It is that of an advisory lock of PostgreSQL's. SQLite's writers are alone from their first word.
-    """
+    """Block others at this number (each use has its own) on PostgreSQL; SQLite's writers are alone anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
 
@@ -273,8 +262,7 @@ def _prepare(connection: Any, _record: Any) -> None:
 
 
 def _enable_wal(connection: Any) -> None:
-    """Switch to WAL. Of several processes that do so in a new file, all but one are refused at once, despite
-    busy_timeout."""
+    """Switch to WAL. Of processes that do so in a new file, all but one are refused despite busy_timeout."""
     until = monotonic() + PATIENCE_S
     while True:
         try:
@@ -313,14 +301,8 @@ Made = TypeVar("Made")
 
 
 def attempts(what: str) -> Iterator[AbstractContextManager[object]]:
-    """Blocks to be tried one after another until one ends without Conflict, which leaves the loop by `return`: where
-    another writer took the next number of a stream first, read again, decide again, write again. Raises Conflict where
-    none does.
-
-        for attempt in attempts(stream):
-            with attempt:
-                return ...
-    """
+    """Blocks to be tried until one ends without Conflict; raises Conflict where none does. Another writer was first:
+    read again, decide again, write again, as `for attempt in attempts(stream):` `with attempt:` `return ...`."""
     for _ in range(MOST_TRIES):
         yield suppress(Conflict)
     raise Conflict(f"{what}: other writers were first {MOST_TRIES} times; try again")

@@ -19,8 +19,7 @@ from storage.errors import StorageError
 
 
 def serving_lock(database: Database) -> AbstractContextManager[object]:
-    """Held by the one server over an SQLite file; entering it raises StorageError where there is one already, as both
-    would ask models for the same replies. Servers over PostgreSQL share it (`advisory_locks.py`)."""
+    """Raises StorageError where a server holds it, as both would ask for the same replies; none for PostgreSQL."""
     file = sqlite_path(str(database.url))
     if file is None:
         return nullcontext()
@@ -40,8 +39,7 @@ def beside(file: Path, what: str) -> Path:
 
 @contextmanager
 def locked(path: Path, taken: str) -> Iterator[None]:
-    """Hold a file's lock until the block ends; raises StorageError with the words `taken`, in which `{holder}` is who
-    has it, where another process does."""
+    """Hold a file's lock; raises StorageError with `taken`, where `{holder}` is who has it, if another process does."""
     lock = FileLock(path, blocking=False, thread_local=False, mode=0o600)
     try:
         lock.acquire()

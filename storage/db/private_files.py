@@ -30,8 +30,7 @@ def create(path: Path) -> BinaryIO:
 
 
 def unwritable(path: Path, error: OSError) -> StorageError:
-    """The reason why a file or folder cannot be made or written: the folder in question and the right that is
-    missing."""
+    """The reason names the folder in question and the right that is missing."""
     folder = path.absolute().parent
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:

@@ -63,9 +63,7 @@ def stamped(connection: Connection) -> str | None:
 
 
 def revision_of(connection: Connection, revisions: Revisions) -> str | None:
-    """The revision of a database's tables; None if it has none. Without a stamp it is the first. Raises StorageError
-    for an SQLite file that another program made, and where a table of another program has the name of one of Parley's.
-    """
+    """None if it has none; the first without a stamp. Raises StorageError if it is another program's."""
     found = inspect(connection)
     there = {name for name in found.get_table_names() if not name.startswith(_REPLICATING)}
     is_parley = events.name in there

@@ -71,10 +71,8 @@ def erase(connection: Connection, stream: str, event: Event) -> None:
 
 
 def unlink_identities(database: Database, streams: Sequence[str]) -> int:
-    """Delete the recruiters' ids of sessions and every link from a person to them; returns how many had one.
-
-    The digests are written again in their own order and under new names, so that neither shows whose session is whose.
-    """
+    """Delete the recruiters' ids and every person's link to these sessions; returns how many had one. The digests are
+    written again in their own order and under new names, so that neither shows whose session is whose."""
     person = tables.identities
     with writer(database) as connection:
         with connection.begin():
@@ -98,10 +96,7 @@ def _unlinked() -> str:
 
 
 def forget_annotations(connection: Connection, stream: str) -> None:
-    """Delete model annotations of a session's conversations, which contain the participant's messages.
-
-    Sessions with identical messages lose the annotation too, until it is requested again.
-    """
+    """Sessions with identical messages lose the annotation too, until it is requested again."""
     about = select(tables.cells.c.cell).where(tables.cells.c.stream == stream)
     for table in (tables.attempts, tables.answers, tables.cells):
         connection.execute(delete(table).where(table.c.cell.in_(about)))

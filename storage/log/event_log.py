@@ -120,8 +120,7 @@ class Log:
         return future
 
     def record_attempt(self, row: AttemptRow) -> Future[None]:
-        """Record the result of an attempt to get a reply. Because it has cost money, an attempt that cannot be written
-        (the future fails) is written once writing works again."""
+        """The result has cost money: if it cannot be written (the future fails), it is kept until writing works."""
         return self._put(row)
 
     def record_telemetry(self, batch: TelemetryBatch) -> Future[None]:
@@ -129,12 +128,10 @@ class Log:
         return self._put(batch)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """The unsent draft at a path; empty if there is none. Waits a limited time for a draft that is being written: a
-        page that is left and reopened can be faster than a slow disk."""
+        """Empty if there is none. Waits for one being written: a reopened page can be faster than a slow disk."""
         return self.last_seq_and_draft(stream, path)[1]
 
     def last_seq_and_draft(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
-        """Both `last_seq` and `draft`, with one connection."""
         if writing := self._drafting.get(stream):
             wait([writing], WRITING_S)
         with self._engine.connect() as connection:
@@ -183,10 +180,8 @@ class Log:
                 self.fault = ""
 
     def _commit(self, connection: Connection, queued: Sequence[_Queued]) -> bool:
-        """Write a batch in one transaction and complete the futures of its requests; cancelled requests are left out.
-
-        False if it cannot be written. Before anybody is told so, `fault` is set, until `_try_again` succeeds.
-        """
+        """Write a batch in one transaction and complete its futures; cancelled requests are left out. If it cannot be
+        written, `fault` is set before False is returned, until `_try_again` succeeds."""
         batch = [item for item in queued if item.future.set_running_or_notify_cancel()]
         outcomes, error = _written(connection, batch)
         if error is not None:
@@ -210,10 +205,7 @@ class Log:
                 self._put(work)
 
     def _next(self) -> tuple[list[_Queued], bool]:
-        """The next batch, and whether to stop: all waiting requests, and those that arrive while the batch may wait.
-
-        While requests arrive at short intervals it sleeps: waking for each would delay participants' requests.
-        """
+        """The next batch, and whether to stop. It sleeps while requests arrive: waking for each would delay pages."""
         batch: list[_Queued] = []
         counted, until_s = 0, self._again_s if self.fault else math.inf
         while len(batch) < MOST_AT_ONCE and counted < MOST_COUNTED:
@@ -283,8 +275,7 @@ def _outcomes(connection: Connection, queued: Sequence[_Queued]) -> list[Append 
 
 
 def _write_batch(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction without savepoints, which is a third of the work. If a request fails, nothing
-    is written and the result is empty."""
+    """Without savepoints, a third of the work; if a request fails, nothing is written and the result is empty."""
     with connection.begin() as transaction:
         _lock(connection, queued)
         outcomes: list[Append | BaseException | None] = []
@@ -297,7 +288,6 @@ def _write_batch(connection: Connection, queued: Sequence[_Queued]) -> list[Appe
 
 
 def _write_with_savepoints(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction, with a savepoint per request."""
     with connection.begin():
         _lock(connection, queued)
         return [_write(connection, item.work, connection.begin_nested) for item in queued]
@@ -313,8 +303,7 @@ def _lock(connection: Connection, queued: Sequence[_Queued]) -> None:
 def _write(
     connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
 ) -> Append | BaseException | None:
-    """Write one request, in a transaction or savepoint of its own. A conflict, a refusal or a value that does not fit
-    is its outcome; an error of the database ends the batch."""
+    """A conflict, a refusal or a value that does not fit is the outcome; a database error ends the batch."""
     try:
         with within():
             return write(connection, work)
@@ -335,14 +324,10 @@ def leave_checkpoints(connection: Connection) -> None:
 
 
 class WalCheckpoints:
-    """Copies SQLite's write-ahead log into the database in a thread of its own, until it is closed; nothing on another
-    database.
-
-    With SQLite's own `wal_autocheckpoint` one commit in some waits for that copy, and where somebody reads for long, as
-    the console does, each one tries it anew. A PASSIVE checkpoint blocks nobody, but where commits never pause it never
-    gets to the end, and the file grows; so once that is long, a FULL one keeps writers waiting for the little that is
-    left.
-    """
+    """Copies SQLite's write-ahead log into the database in a thread of its own; nothing on another database. With
+    `wal_autocheckpoint` commits wait for that copy, each of them while somebody reads for long. A PASSIVE checkpoint
+    blocks nobody, but never ends where commits do not pause; once the file is long, a FULL one keeps writers waiting
+    for the little that is left."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._closing = engine, threading.Event()

@@ -19,8 +19,6 @@ from storage.registers.studies import Studies
 
 
 class FoldedSession(NamedTuple):
-    """A session, its number, its origin, the version of the study that it ran, and its state."""
-
     stream: str
     number: int
     origin: str
@@ -35,8 +33,7 @@ class FoldedSession(NamedTuple):
 def folded_sessions(
     database: Database, study: str, origins: Sequence[str], without: Select[Any] | None = None
 ) -> Iterator[FoldedSession]:
-    """The sessions of these origins in the order of arrival, but for some streams and those that withdrew; imports have
-    none."""
+    """In the order of arrival, but for the streams `without` and those that withdrew; imports have none."""
     studies, t = Studies(database), tables.sessions.c
     own = [origin for origin in origins if origin != Origin.IMPORT]
     wanted = select(t.stream, t.ordinal, t.origin, t.hash).where(t.study == study, t.origin.in_(own))
@@ -52,5 +49,5 @@ def folded_sessions(
 def analysed_sessions(
     database: Database, study: str, origin: str, *, complete: bool = False
 ) -> Iterator[FoldedSession]:
-    """The sessions of one origin; those that were excluded or (with `complete`) were not completed are left out."""
+    """Those of one origin, without those that were excluded or (with `complete`) not completed."""
     return folded_sessions(database, study, (origin,), sessions_left_out(study, origin, complete=complete))

@@ -69,8 +69,7 @@ def differences(database: Database) -> Iterator[str]:
 
 
 def _joined(connection: Connection) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """The sessions that are not joined with the others of their person as their first events say: the stored columns,
-    and those that are implied."""
+    """Sessions not joined with others of their person as in their first events: columns stored, and implied."""
     event, names = tables.events.c, ("person", "wave")
     query = select(_session.stream, _session.person, _session.wave, event.data)
     query = query.join(tables.events, (event.stream == _session.stream) & (event.seq == 1) & (event.kind == "enrolled"))

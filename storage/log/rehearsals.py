@@ -48,12 +48,8 @@ def rehearsed_sessions(database: Database, study: str) -> Mapping[str, str | Non
 def remove_rehearsal(
     database: Database, study: str, at_us: int, record: Callable[[Connection, RemovedRehearsal], None]
 ) -> RemovedRehearsal:
-    """Delete the rehearsed sessions of a study, in one transaction, in which `record` writes what was done; it is not
-    called if there is none.
-
-    Sessions that are in progress are deleted too. Raises Conflict if those who write them were in the way TRIES times;
-    nothing is deleted then.
-    """
+    """Delete the rehearsed sessions of a study, running ones too, in one transaction with `record`, which is not called
+    if there is none. Raises Conflict if writers were in the way TRIES times; nothing is deleted then."""
     for _ in range(TRIES):
         try:
             with writer(database) as connection:

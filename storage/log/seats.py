@@ -176,8 +176,7 @@ def overdue_sessions(connection: Connection, now_us: int, most: int) -> list[str
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """Counts of a study's sessions of an origin: by outcome (`live` or `left` without one), and completed and running
-    sessions by cell."""
+    """By outcome (`live` or `left` without one), and of completed and running sessions by cell."""
 
     outcomes: Mapping[str, int]
     cells: Sequence[tuple[Mapping[str, str], int, int]]
@@ -206,8 +205,7 @@ def cell_key(cell: Mapping[str, str]) -> str:
 
 
 def sessions_left_out(study: str, origin: str, *, excluded: bool = False, complete: bool = False) -> Select[Any]:
-    """The sessions of a study that an analysis leaves out: those that a researcher excluded, unless `excluded` is true,
-    and with `complete` those that were not completed. Imports have no record of that."""
+    """Those excluded by a researcher, unless `excluded`, and with `complete` the incomplete; never imports."""
     unfinished = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
     reasons = [false(), *([] if excluded else [_seat.excluded.is_not(None)])]
     reasons += [unfinished] if complete and origin != Origin.IMPORT else []

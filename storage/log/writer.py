@@ -94,10 +94,8 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class AppendWithCounts:
-    """Events that depend on other sessions: `make` reads their counts inside the transaction and returns what to write.
-
-    No other transaction counts until that is written. If `make` raises, nothing is written and the future raises it.
-    """
+    """Events that depend on other sessions: `make` reads their counts in the transaction, in which nobody else counts,
+    and returns what to write. If `make` raises, nothing is written and the future raises it."""
 
     stream: str
     now_us: int
@@ -106,8 +104,6 @@ class AppendWithCounts:
 
 @dataclass(frozen=True, slots=True)
 class DraftRow:
-    """Text that a participant has typed, but not sent."""
-
     stream: str
     path: str
     data: Mapping[str, Any]
@@ -116,8 +112,6 @@ class DraftRow:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """An attempt to get a reply: a row of the table `attempt`."""
-
     values: Mapping[str, Any]
 
     @property
@@ -192,8 +186,7 @@ def _write_draft(connection: Connection, row: DraftRow) -> None:
 
 
 def _write_attempt(connection: Connection, row: AttemptRow) -> None:
-    """Write an attempt. Those for one reply of a session are numbered from 1, across restarts of the server. The first
-    attempt stored for a sample is kept."""
+    """Number a session's from 1 for each reply, across restarts; of a sample's the first one stored is kept."""
     values = row.values
     if not row.of_session:
         connection.execute(_adding_sample(connection.dialect.name), dict(values))
@@ -238,8 +231,7 @@ def _write_pictures(connection: Connection, append: Append) -> None:
 
 
 def _erase_person(connection: Connection, stream: str, event: Event) -> None:
-    """Erase a session, and with it all other sessions of its person, each of which gets such an event, and what joins
-    them."""
+    """Erase a session and all others of its person, each of which gets such an event, and what joins them."""
     session, outcome = tables.sessions, select(tables.seats.c.outcome)
     person = connection.execute(select(session.c.person).where(session.c.stream == stream)).scalar()
     for other in siblings(connection, person, erases=True) if person else ():
@@ -381,10 +373,7 @@ def is_removed(connection: Connection, stream: str) -> bool:
 
 
 def is_erased(connection: Connection, stream: str) -> bool:
-    """True if a session was erased; nothing more of it may be written then.
-
-    On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends.
-    """
+    """On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
     return connection.execute(_ERASED, {"stream": stream}).first() is not None

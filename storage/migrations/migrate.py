@@ -42,8 +42,7 @@ ENVIRONMENT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class MigrationStatus:
-    """The revision of a database, those that it waits for, and the outdated ones of its tables that follow from the
-    log."""
+    """The revision of a database, those that it waits for, and its outdated tables."""
 
     revision: str | None
     waiting: Sequence[str]
@@ -94,11 +93,9 @@ def migrate(
     revisions: Revisions = OWN,
     on_backup: Callable[[Path], None] = lambda file: None,
 ) -> MigrationResult:
-    """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
-
-    An SQLite database is first copied to what `backup` names for the revision it has, and `on_backup` is called.
-    Raises StorageError before anything is changed where a study in it cannot be read or a revision fails.
-    """
+    """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that. An SQLite
+    database is first copied to what `backup` names, and `on_backup` called. Raises StorageError before anything is
+    changed where a study cannot be read or a revision fails."""
     before = migration_status(url, revisions)
     kept = None
     if before.waiting and before.revision is not None:

@@ -73,11 +73,8 @@ class EarlierRuns:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRun:
-    """The sessions of a run, and the files that it wrote or, if it was dry, would have written.
-
-    `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
-    that were killed before, which are deleted; `busy` are those of runs that are at work now.
-    """
+    """The sessions and the files, which a dry run would have written. `moved` are files that a killed run had recorded;
+    `swept` are deleted hidden folders of killed runs; `busy` are those of runs that are at work now."""
 
     stamp: str
     payees: tuple[Payee, ...]

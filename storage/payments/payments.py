@@ -91,8 +91,7 @@ class Payment:
 def payees(
     database: Database, participants: Participants, study: str, now_us: int, origin: Origin = Origin.PERSON
 ) -> tuple[Payee, ...]:
-    """The sessions of people in a study, or of its rehearsal, in the order of arrival. Of sessions under one id in
-    several browsers, those of one are paid; the others are `second`, for a researcher to review."""
+    """People's sessions in order of arrival; of an id's in several browsers those not paid are `second`."""
     found = tuple(_payees(database, participants, study, now_us, origin))
     ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
@@ -164,8 +163,7 @@ def _payee(study: Study, state: State, stream: str, number: int, participant: Pa
 
 
 def _status(marks: Sequence[str], observed: Mapping[str, Observation], events: Iterable[Event]) -> str:
-    """Return the status under the first of these marks; empty if the participant came back with another submission
-    since."""
+    """The status under the first of these marks; empty if the person came back with another submission since."""
     one = known_as(marks, observed)
     if one is None:
         return ""
@@ -201,8 +199,7 @@ def record(
     at_us: int,
     then: Callable[[Connection], None] = lambda _: None,
 ) -> None:
-    """Keep all of a run's payments or none, and what `then` writes in the same transaction; raises Conflict where a
-    session has another fact since it was read."""
+    """Keep all payments and what `then` writes, or none; raises Conflict where a session was changed since read."""
     paid = [(one.payee.stream, _event(one, key, at_us)) for one in payments]
     if not paid:
         return

@@ -31,9 +31,8 @@ Statuses = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ProlificLists:
-    """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
-    `left_out` why a complete session, by its stream, is in no list, `second` the sessions for which an id is not paid,
-    as it is paid by another one, `excluded` the complete sessions that are not paid, as a researcher excluded them."""
+    """`bonus` has the sessions of each id for which something is due, `left_out` why a complete session is in no list,
+    `second` those whose id is paid by another one, `excluded` those not paid, as a researcher excluded them."""
 
     bonus: Mapping[str, tuple[Payee, ...]]
     approve: tuple[str, ...]
@@ -53,8 +52,7 @@ def statuses(rows: Iterable[tuple[str, str]]) -> Statuses:
 
 
 def lists(payees: Sequence[Payee], statuses: Statuses | None, *, pay_excluded: bool = False) -> ProlificLists:
-    """Sort Prolific's participants; `statuses` are those of its export, if there is one. Excluded sessions are in the
-    lists only with `pay_excluded`."""
+    """`statuses` are those of Prolific's export; excluded sessions are in the lists only with `pay_excluded`."""
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
     reasons = {payee.stream: _why_not(payee, statuses, TAKEN) for payee in on_prolific}
     complete = [payee for payee in on_prolific if payee.outcome == "complete"]
@@ -87,7 +85,7 @@ def _once(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _why_not(payee: Payee, statuses: Statuses | None, fit: Sequence[str]) -> str:
-    """The reason why a participant is in no list for those of the statuses that `fit`; empty if there is none."""
+    """The reason why a participant is in no list of the statuses that `fit`; empty if there is none."""
     if not SIGNS.fullmatch(payee.id):
         return NO_ID
     over = payee.status if payee.status in OVER else ""

@@ -24,8 +24,7 @@ def read_prolific(path: Path) -> list[tuple[str, str]]:
 
 
 def prolific_rows(text: str, path: str) -> list[tuple[str, str]]:
-    """Read ids and upper-case statuses; `path` names the text in errors. Raises BadFile, or ProblemError without
-    csv."""
+    """`path` is for errors. Raises BadFile, or ProblemError without csv."""
     records, faults = csv_records(text)
     header = [name.strip().lower() for name in records[0][1]] if records else []
     if not {ID, STATUS} <= {*header} or not records[1:]:

@@ -38,8 +38,7 @@ _event = tables.events.c
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that is asked of a recruiter; `result` is None before the first attempt, and while one has no answer.
-    `data`, `sent` and `answer` are what else its events say."""
+    """`result` is None before the first attempt and while it has no answer; the rest is what its events say."""
 
     id: str
     what: str
@@ -71,7 +70,6 @@ class Act:
 
     @property
     def due_us(self) -> int:
-        """The time of the next attempt."""
         if not self.attempts:
             return self.asked_us
         return self.sent_us + min(FIRST_PAUSE_S << (self.attempts - 1), LONGEST_PAUSE_S) * 1_000_000
@@ -137,8 +135,7 @@ def add_acts(
     limit: Money | None = None,
     then: Callable[[Connection], None] = lambda _: None,
 ) -> bool:
-    """Write events of acts if they `fit` the study's acts, and what `then` writes in the same transaction; returns
-    whether they did. Raises NotPossible as `append_acts`."""
+    """Write events if they `fit` the study's acts, and what `then` writes; whether they did. Raises NotPossible."""
 
     def write(connection: Connection, numbers: Iterator[int]) -> bool:
         known = acts_in(connection, study).values()
@@ -152,8 +149,7 @@ def add_acts(
 
 
 def append_acts(connection: Connection, study: str, events: Sequence[ActEvent], limit: Money) -> None:
-    """The same in a transaction that is open; IntegrityError if another writer was first. Raises NotPossible if all
-    acts of the study would commit more than the limit."""
+    """Raises NotPossible if the study's acts would commit more than the limit; IntegrityError if not first."""
     numbers = next_numbers(connection, study_stream(study))  # before what the limit is held against is read
     _append(connection, study, numbers, acts_in(connection, study).values(), events, limit)
 

@@ -38,8 +38,7 @@ class DueSession:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """The data to be deleted now: `ids` alone, and the whole `data` of sessions; `unpaid` wait for a bonus. `next_us`
-    is the end of the next period, if any."""
+    """What to delete now: `ids` alone, or all `data`; `unpaid` wait for a bonus, `next_us` ends the next period."""
 
     study: str
     keep_ids_for: str | None

@@ -23,8 +23,7 @@ _alert = tables.alerts.c
 
 
 class AlertKey(NamedTuple):
-    """The subject of an alert. `study`, `origin` and `subject` (a model, a condition, a folder) are empty where they do
-    not apply."""
+    """`study`, `origin` and `subject` (a model, a condition, a folder) are empty where they do not apply."""
 
     kind: str
     study: str = ""
@@ -59,8 +58,7 @@ def open_alerts(database: Database) -> tuple[Alert, ...]:
 def change_alerts(
     database: Database, decide: Callable[[Sequence[Alert]], Iterable[Alert]]
 ) -> tuple[tuple[Alert, ...], tuple[Alert, ...]]:
-    """Let `decide` say, of the open alerts, which are changed or new, and store those. Returns the alerts that were
-    open before, and the stored ones with their ids."""
+    """Store the alerts that `decide` changes or adds; returns the formerly open ones, and the stored with ids."""
     with _writing(database) as connection:
         advisory_xact_lock(connection, ONE_AT_A_TIME)
         before = _open(connection)
@@ -78,7 +76,6 @@ def mark_seen(database: Database, ids: Collection[int], who: str, at_us: int) ->
 
 
 def record_delivery(database: Database, alert: int, undelivered: Mapping[str, str]) -> None:
-    """Note which channels could not deliver the last message about an alert, and why."""
     with _writing(database) as connection:
         connection.execute(update(tables.alerts).where(_alert.id == alert).values(undelivered=dict(undelivered)))
 

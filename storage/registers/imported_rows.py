@@ -23,16 +23,13 @@ from storage.schemas.registry import released, schemas
 
 
 def streams_of_nobody(study: str) -> tuple[str, ...]:
-    """The streams of a study's imported rows that belong to no participant, such as labels of messages: their tables
-    have no column of a person. They are in the register of sessions, as every row has a session, but are nobody's and
-    count nowhere as one."""
+    """Streams of imported rows of no participant, such as labels: sessions as every row needs one, never counted."""
     found = (one.name for one in schemas().values() if any(not (it.person or it.of_study) for it in one.tables))
     return tuple(person_stream(name, study, "") for name in found)
 
 
 def imported_event(row: ReleasedRow) -> dict[str, Any]:
-    """A row as the data of a `recorded` event: its values in the order of the table's columns, to which a later Parley
-    may only append. The names, 1.5 kB in a row of DICES, would be most of the log."""
+    """The values in the order of columns, to which a later Parley may only append; names would be most of the log."""
     values = [row.values.get(column.sql) for column in released(row.table).columns]
     data: dict[str, Any] = {"table": row.table, "row": row.seq, "values": values}
     return data | ({"part": row.part} if row.part else {}) | ({"written": row.written} if row.written else {})
@@ -54,8 +51,7 @@ def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
 
 
 def rows_of_events(events: Iterable[Event]) -> dict[int, ReleasedRow]:
-    """The rows in events of imported data, by the number of the event. Blank annotations are filled with later results
-    of annotators."""
+    """The rows by the number of the event; blank annotations are filled with later results of annotators."""
     rows: dict[int, ReleasedRow] = {}
     noted: list[Event] = []
     for event in events:

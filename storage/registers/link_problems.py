@@ -20,8 +20,7 @@ _KEY = ("study", "reason", "parameter")
 
 @dataclass(frozen=True, slots=True)
 class LinkProblem:
-    """Links whose id was not taken for one reason: how often the start page refused them, and how many sessions started
-    without the id. `last_us`: when it happened last, in microseconds UTC since 1970."""
+    """Refused at the start page, or started without the id, for one reason; `last_us` since 1970 in UTC."""
 
     reason: str
     parameter: str
@@ -52,8 +51,7 @@ def count_link_problem(
 
 
 def recent_link_problems(connection: Connection, since_us: int) -> dict[str, tuple[int, int]]:
-    """By study: how many links were refused, and how many sessions started without the id of their link, for the
-    reasons that occurred since a time."""
+    """By study: links refused, and sessions started without the id, for reasons that occurred since a time."""
     sums = [func.sum(_problem[name]) for name in ("refused", "started")]
     wanted = select(_problem.study, *sums).where(_problem.last_us >= since_us).group_by(_problem.study)
     return {study: (int(refused), int(started)) for study, refused, started in connection.execute(wanted)}

@@ -41,8 +41,7 @@ def offer_tools(
 def note_tools(
     database: Database, study: str, version: str, name: str, sha256: str, tools: Sequence[str], at_us: int
 ) -> None:
-    """Record what the server of a set has now, by its hash ("" if it does not answer), and which `tools` are not as
-    offered, unless that is known."""
+    """Record a set's present hash ("" if there is no answer), and which `tools` differ, unless that is known."""
 
     def is_known(connection: Connection) -> bool:
         known = _noted(connection, study, version).get(name)
@@ -60,8 +59,7 @@ def note_tools(
 
 
 def differing_tools(database: Database, study: str, version: str) -> Mapping[str, Sequence[str]]:
-    """By set of the version with this hash whose server has other tools than models are offered: their names, or none
-    if it does not answer."""
+    """By set whose server has other tools than are offered: their names, or none if it does not answer."""
     with database.connect() as connection:
         found = _noted(connection, study, version)
     return {name: data["tools"] for name, data in found.items() if data["tools"] or not data["sha256"]}

@@ -45,10 +45,8 @@ def origins(
     *,
     instead: Collection[str] = (),
 ) -> list[Origin]:
-    """The origins of a study's data, the default first; raises StorageError if there is none, or not the `wanted` one.
-
-    `also` are origins of data without sessions; `instead` are origins to use if there are no others.
-    """
+    """The default first; raises StorageError if there is none, or not the `wanted` one. `also` are origins of data
+    without sessions; `instead` are origins to use if there are no others."""
     t = tables.sessions.c
     found = {*connection.execute(select(t.origin).where(t.study == study).distinct()).scalars(), *also}
     found = found or {*instead}
@@ -66,8 +64,7 @@ def origins(
 
 
 def count_simulated(connection: Connection, study: str) -> list[tuple[str, int]]:
-    """Count the sessions by kind of user and model, the most frequent first; apart where the scripted model replied in
-    place of the study's."""
+    """By kind of user and model, most frequent first; apart where the scripted model replied instead."""
     query = select(_fact.data).join(tables.sessions, _session.stream == _fact.stream)
     query = query.where(_session.study == study, _session.origin == Origin.BOT, _fact.seq == 1)
     rows = connection.execute(query).scalars()

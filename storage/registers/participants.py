@@ -46,10 +46,7 @@ class ParticipantId:
 
 @dataclass(frozen=True, slots=True)
 class ReturningParticipant:
-    """A person's session in a study: that of the given submission, or else the newest, for which `same` is false.
-
-    `attempt` is the number of attempts.
-    """
+    """Their session of the submission, or else the newest, for which `same` is false."""
 
     stream: str
     attempt: int
@@ -68,8 +65,7 @@ class Participants:
         self._sealing = secret, "parley identity"
 
     def entry(self, study: str, participant: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
-        """The stored entry of a person: recruiter, digest and encrypted id. `number` counts a proven person's attempts,
-        or all sessions that began under an unproven id."""
+        """Recruiter, digest and encrypted id; `number` counts attempts, or all sessions of an unproven id."""
         digest = self._digest(study, participant, number, proven=proven)
         return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
 
@@ -79,8 +75,7 @@ class Participants:
         return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
 
     def known(self, study: str, participant: ParticipantId) -> ReturningParticipant | None:
-        """The session in a study of a person with a proven id; None if there is none. Without a submission, every
-        session counts as the same. Sessions under an unproven id are ignored: they may be anybody's."""
+        """The session of a proven id; without a submission, any counts as the same. Unproven ids may be anybody's."""
         digests = self._attempts(study, participant)
         found = {digests.index(digest) + 1: stream for digest, stream in self._streams(study, digests)}
         if not found:
@@ -106,8 +101,7 @@ class Participants:
         return ReturningParticipant(stream, attempt + 1, same=not _another(participant, submission)) if mine else None
 
     def unproven(self, study: str, participant: ParticipantId) -> int:
-        """The last number of a session that began under an unproven id; 0 if there is none. Gaps between numbers are
-        smaller than MOST_GAP, so a few queries find the last of many."""
+        """The last number under an unproven id, or 0. Gaps are below MOST_GAP, so few queries find it."""
 
         def seen(number: int) -> list[int]:
             digests = [self._digest(study, participant, number + n, proven=False) for n in range(MOST_GAP)]
@@ -144,8 +138,7 @@ class Participants:
         )
 
     def find(self, study: str, participant: ParticipantId) -> str | None:
-        """The stream that counts for a recruiter's id: the newest of a proven id; of an unproven id the first complete
-        one, or else the first. None if there is none."""
+        """The newest of a proven id; of an unproven one the first complete, or else the first; None without any."""
         if (found := self.known(study, participant)) is not None:
             return found.stream
         its, seat = tables.sessions.c, tables.seats.c
@@ -166,10 +159,7 @@ class Participants:
             connection.execute(kept.values(sealed=self._seal(participant)))
 
     def reveal(self, stream: str) -> ParticipantId | None:
-        """The person of a session, for payment; None without an id or after a withdrawal, which erases it.
-
-        Raises StorageError if the id was encrypted under another secret.
-        """
+        """None without an id or after a withdrawal. Raises StorageError if it was encrypted under another secret."""
         t = tables.identities.c
         with self._engine.connect() as connection:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
@@ -183,8 +173,7 @@ class Participants:
         return ParticipantId(found.recruiter, values["id"], values["submission"])
 
     def marks(self, study: str, participant: ParticipantId) -> tuple[str, ...]:
-        """The marks under which the log has the submissions of a person in a study: that of this submission, if any,
-        and that of the person's own, of whom an export speaks."""
+        """The submissions' marks in the log: of this one, if any, and of the person, of whom an export speaks."""
         own = self._mac("participant", study, participant.recruiter, participant.id)
         return (*filter(None, [self.submission_mark(participant.recruiter, participant.submission)]), own)
 
@@ -226,7 +215,6 @@ class Participants:
         return f"{label}.{self._mac('link', study, label)}"
 
     def labelled(self, study: str, token: str) -> str | None:
-        """The label of a personal link; None if the link is not valid."""
         label, _, mac = token.rpartition(".")
         return label if label and _same(mac, self._mac("link", study, label)) else None
 
@@ -235,7 +223,6 @@ class Participants:
         return f"{person}.{self._mac('return link', study, person)}"
 
     def returning_person(self, study: str, token: str) -> str:
-        """The person of such a link; empty if it is not valid."""
         person, _, mac = token.rpartition(".")
         return person if person and _same(mac, self._mac("return link", study, person)) else ""
 
@@ -244,7 +231,6 @@ class Participants:
         return self._mac("signed link", study, recruiter, id_)
 
     def signed(self, study: str, recruiter: str, id_: str, signature: str) -> bool:
-        """True if the signature of a recruiter's link is valid."""
         return _same(signature, self.signature(study, recruiter, id_))
 
     def _mac(self, *said: str) -> str:

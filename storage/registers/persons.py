@@ -22,10 +22,7 @@ _session, _event, _end = tables.sessions.c, tables.events.c, _ending.c
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person's sessions by wave, in the order in which they began, and the history that their events tell.
-
-    All sessions are of the study's version `hash` and of one origin.
-    """
+    """By wave, in the order in which they began, all of the version `hash` and one origin."""
 
     id: str
     study: str

@@ -45,7 +45,6 @@ _fact = tables.events.c
 
 
 def study_events(connection: Connection, study: str, *kinds: str) -> list[Event]:
-    """The events of these kinds in a study's own stream, in their order."""
     wanted = select(*tables.EVENT).where(_fact.stream == study_stream(study), _fact.kind.in_(kinds))
     return [Event(*row) for row in connection.execute(wanted.order_by(_fact.seq))]
 
@@ -124,11 +123,8 @@ def record_dataset_info(
 def describe_in(
     transaction: StatusTransaction, info: DatasetInfo | None, *, by: Actor, at_us: int, once: bool = False
 ) -> bool:
-    """Make these the current metadata; returns False if nothing was recorded, because they were or are None.
-
-    With `once`, metadata that were recorded at any time before are not recorded again, so that an old study file with
-    which a server is restarted does not replace later metadata.
-    """
+    """Make these the current metadata; returns False if they were, or are None. With `once`, any recorded before are
+    not recorded again, so that a restart with an old study file does not replace later metadata."""
     before = _recorded(transaction.connection, transaction.study)
     if info is None or info in (before if once else before[-1:]):
         return False

@@ -36,8 +36,7 @@ _study, _seat = tables.studies.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The result of publishing; `new` unless that version already was the current one. `described` if the study's
-    publication metadata changed."""
+    """`new` unless it was the current one; `described` if the study's publication metadata changed."""
 
     hash: str
     new: bool
@@ -55,20 +54,14 @@ class StudyVersion:
 
 
 def publish(database: Database, study: Study, *, by: Actor, at_us: int) -> PublishResult:
-    """Freeze a study and make it the current version; this also makes an older version current again. Its publication
-    metadata become the study's, unless it has none.
-
-    A study that already has participants, but no decision about its status, stays open.
-    """
+    """Freeze a study and make it current (again); its publication metadata become the study's, unless it has none. A
+    study that already has participants, but no decision about its status, stays open."""
     Studies(database).register(study)
     return decided(database, study.name, lambda now: _publish(now, study, by, at_us))
 
 
 def publish_on_start(database: Database, study: Study, *, at_us: int) -> Study:
-    """Publish the study file that a server is started with, open a draft, and return the current version.
-
-    A version that a researcher has published since stays current, so restarting a server reverts nothing.
-    """
+    """Publish the file of a server's start, and open a draft; a version published since by a researcher stays."""
     Studies(database).register(study)
     decided(database, study.name, lambda now: _bring(now, study, at_us))
     return current(database, study.name)
@@ -90,7 +83,6 @@ def current(database: Database, name: str) -> Study:
 
 
 def status_of_all(database: Database, names: Collection[str] | None = None) -> Mapping[str, StudyStatus]:
-    """The current status of the named studies, by default of all studies in the database."""
     with database.connect() as connection:
         known = connection.execute(select(_study.name).distinct()).scalars().all() if names is None else names
         return every_operations_in(connection, sorted(known))

@@ -43,8 +43,7 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class ConversationProblem:
-    """The problem of a conversation as it was shown (of its pictures the alternative texts), its options, the right
-    one, and the one chosen, each by the letter under which it was shown."""
+    """As it was shown (of pictures their alternative texts); options, right and chosen one by letters shown."""
 
     text: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -90,8 +89,7 @@ PictureText = Callable[[Data], str]
 def conversations(
     database: Database, study: str, origin: str, *, whole: bool = False, picture_text: PictureText = picture_note
 ) -> Iterator[Conversation]:
-    """Every finished conversation of a study's sessions of an origin; with `whole` those of each session as one.
-    `picture_text` is what a message says of each of its pictures."""
+    """`whole` gives those of each session as one; `picture_text` is what a message says of each of its pictures."""
     for held in _sessions(database, study, origin, picture_text):
         if whole and held:
             yield replace(
@@ -146,8 +144,7 @@ def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
 
 
 def _talks(location: Location, picture_text: PictureText) -> Iterator[tuple[str, Talk]]:
-    """The conversation at a place, or several side by side, by their columns; with what the participant saw of tools
-    above the reply that they were used for."""
+    """By column, if several are side by side; what was shown of tools stands above the reply that used them."""
     events, seen = location.facts, seen_before(location)
 
     def message(event: Event) -> DialogueMessage:

@@ -64,9 +64,8 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """A study's spending so far, and what sessions in progress may still spend; `each` is the expected spending of one
-    participant (the study's limit, or the mean of those who have finished), None if unknown. Attempts of unknown cost
-    count as the average."""
+    """Spending so far, and what running sessions may still spend; `each` is the expected spending of a participant
+    (limit, or mean of those who finished). Attempts of unknown cost count as the average."""
 
     spent: float
     under_way: float
@@ -109,7 +108,6 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Bud
 
 
 def _within(connection: Connection, study: str, where: Where) -> set[str] | None:
-    """The sessions of a study that have these factors; None for all."""
     if not where:
         return None
     seat = tables.seats.c
@@ -195,8 +193,7 @@ OF_SAMPLES = ("cell", "sample", "step", "sent", "raw")
 
 
 def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:
-    """The attempts in a study's sessions, failed ones too: what was asked, what came, at what cost; each with the
-    number and origin of its session, in the order in which they were begun."""
+    """Failed ones too: what was asked, what came, the cost, and the session's number and origin, oldest first."""
     own = [column for column in _try if column.name not in OF_SAMPLES]
     wanted = (
         select(_session.ordinal.label("session"), _session.origin, *own)

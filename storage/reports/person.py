@@ -62,9 +62,7 @@ class _SessionOwner:
 
 
 def sessions_of_person(database: Database, participants: Participants, name: str, study: str = "") -> PersonSessions:
-    """The sessions of the person with a recruiter's id, or of the person of a session, given its id or an id in
-    exported data; in one study or in all. Raises StorageError if there are none, or if the id may be several people's.
-    """
+    """By a recruiter's id, or a session's, as it is or exported; StorageError for none or perhaps several people."""
     found = _owners(database, find_sessions(database, participants, name, study))
     if not found:
         raise not_found(name)
@@ -108,7 +106,6 @@ def _certain(owners: Sequence[_SessionOwner]) -> PersonSessions:
 
 
 def _owners(database: Database, streams: Sequence[str]) -> list[_SessionOwner]:
-    """The known owners of these sessions, by study and number."""
     query = select(_session.stream, _session.study, _session.ordinal, _identity.recruiter)
     query = query.outerjoin(tables.identities, _identity.stream == _session.stream)
     query = query.where(_session.stream.in_(streams)).order_by(_session.study, _session.ordinal)

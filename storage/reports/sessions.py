@@ -153,8 +153,7 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
 def outcomes(
     database: Database, studies: Collection[str], now_us: int, waves: Collection[str] = ()
 ) -> Mapping[tuple[str, str], Mapping[str, int]]:
-    """The number of people by study and origin, and by the status of their sessions; those of the studies with `waves`
-    by their newest session. Ended ones are counted in an index alone."""
+    """By study and origin, then status, with `waves` of the newest session; ended ones are counted in an index."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
     conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
     ended, going, later = _seat.outcome.is_not(None), status_at(now_us), tables.sessions.alias()

@@ -43,10 +43,7 @@ class ReleasedRow:
 
 @dataclass(frozen=True, slots=True)
 class AiAloneTally:
-    """Counts of a model's answers to one problem, asked without a participant, by one method.
-
-    `count` are all answers that count, `right` the right ones, and `invalid` those in which no answer can be read.
-    """
+    """`count` are all that count, `right` the right ones, `invalid` those in which no answer can be read."""
 
     model: str
     dataset: str
@@ -64,17 +61,13 @@ Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTable:
-    """A released table and the file it is published as.
-
-    `parts` are the folders of one release that each hold such a file. A row of an imported file belongs to the person
-    in column `person` (without such a column, to the study itself). `identity` distinguishes that person's rows, and
-    `key` the rows of one event. `time` gives the time of recording in microseconds UTC, if the row has it. Column
-    `counter` counts the rows of the file, from 0; rows of a study's own sessions get it on export. A study's own file
-    that `filters` another table is made from that table's rows; one `of_alone` is made from answers that models gave
-    without a participant. `same_for` maps a column, such as the rater's, to columns that are equal in all rows with its
-    value. `rules_across` make a rule that remembers the rows of one file. `annotated` maps an annotator to the columns
-    that it fills, unless one is filled already.
-    """
+    """`parts` are the folders of one release that each hold such a file. A row of an imported file belongs to the
+    person in column `person` (without such a column, to the study itself). `identity` distinguishes that person's rows,
+    and `key` the rows of one event. `time` gives the time of recording in microseconds UTC. Column `counter` counts the
+    rows of the file, from 0, on export for a study's own. A study's own file that `filters` another table is made from
+    that table's rows; one `of_alone` from answers that models gave without a participant. `same_for` maps a column,
+    such as the rater's, to columns that are equal in all rows with its value. `rules_across` make a rule that remembers
+    the rows of one file. `annotated` maps an annotator to the columns that it fills, unless one is filled already."""
 
     name: str
     file: str
@@ -155,8 +148,7 @@ class ReleasedTable:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A released dataset: its tables, and functions that make the rows of a session, of the study itself, and of the
-    answers that models gave without a participant."""
+    """Its functions make the rows of a session, of the study itself, and of answers of models alone."""
 
     name: str
     title: str

@@ -160,9 +160,8 @@ INVALID = {
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
-    """A method's columns, in the order in which ChatBench's code computes them (`summarize_benchmark_results` in
-    qa_reasoning.py). Older copies of the release also have `_none`; the card describes `_invalid` for letter methods
-    only, and the published file has it for all three."""
+    """In the order of ChatBench's code (`summarize_benchmark_results` in qa_reasoning.py). Older releases also have
+    `_none`; the card describes `_invalid` for letter methods only, and the published file has it for all three."""
     how = method.replace("_", " ")
     return (
         Column(f"{method}_count", COUNT, f"The number of answers ({how}).", ALONE_MODEL),
@@ -220,8 +219,7 @@ def _phases_in_order() -> Rule:
 
 
 def _one_key() -> Rule:
-    """A question has one right option: the same answer to it is not right in one row and wrong in another, and no two
-    options are right."""
+    """The same answer is not right in one row and wrong in another, and no two options are right."""
     keys: dict[str, str] = {}
     wrong: set[tuple[str, str]] = set()
 
@@ -243,8 +241,7 @@ def _one_key() -> Rule:
 
 
 def _one_place() -> Rule:
-    """A participant meets one question at a position, and each question is in one batch of its subject, except for the
-    attention check."""
+    """One question at a position, and each in one batch of its subject, except for the attention check."""
     questions: dict[tuple[Any, ...], str] = {}
     positions: dict[tuple[Any, ...], int] = {}
     batches: dict[tuple[Any, ...], int] = {}

@@ -267,7 +267,6 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
     )
 
     def rows(study: Study, state: State) -> list[ReleasedRow]:
-        """The session's ratings by this edition's reasons, in order."""
         return [
             ReleasedRow(table.name, fact.seq, {column.sql: values[column.name] for column in table.columns})
             for fact, values in ratings(study, state, edition)

@@ -30,7 +30,6 @@ def schemas() -> Mapping[str, Schema]:
 
 
 def schema(name: str) -> Schema:
-    """A schema by name; raises StorageError."""
     if name not in schemas():
         raise StorageError(f"no schema is called {name!r}{suggestion(name, list(schemas()))}")
     return schemas()[name]

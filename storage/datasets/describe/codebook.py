@@ -33,10 +33,8 @@ class WordingKey:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question as participants saw it, from the top of the screen down to its options.
-
-    `options` are pairs of stored value and displayed text. With `own_options`, the options are those of the problem.
-    """
+    """A question as participants saw it, from the top of the screen down to its `options`, pairs of stored value and
+    displayed text. With `own_options`, the options are those of the problem."""
 
     heading: str
     instructions: str
@@ -146,14 +144,12 @@ def _entries(
 
 
 def _annotators(manifest: ExportManifest, task: str) -> str:
-    """The models that gave an annotation; empty if none did."""
     models = [f"{use.model} (asked as {', '.join(use.served)})" for use in manifest.uses if use.task == task]
     return ", ".join(models) + ("; where several annotated a conversation, the newest counts" if models[1:] else "")
 
 
 def wordings(studies: Sequence[Study]) -> Mapping[str, tuple[Wording, ...]]:
-    """Every wording of every question, by the question's name, in the order of the studies and their steps. A wording
-    that several steps or versions share is listed once, with all its places."""
+    """Every wording by the question's name, in the order of studies and steps; a shared one once, with all places."""
     found: dict[str, dict[Wording, dict[WordingKey, None]]] = {}
     for study in studies:
         for path, step in study.steps:

@@ -133,7 +133,6 @@ def _author(author: Author) -> str:
 
 
 def _work(tasks: Sequence[ModelTask]) -> str:
-    """A table of what models made, all of one kind."""
     head = ("annotator" if tasks[0].kind == "annotation" else "method", "model", "asked as", "days", *tasks[0].counts)
     rows = [
         (use.task, use.model, ", ".join(map(code, use.served)) or "-", " to ".join(dict.fromkeys(use.days or "-")))
@@ -180,7 +179,6 @@ def _value(value: Any) -> str:
 
 
 def _line(file: ExportedFile) -> str:
-    """The line of Python that reads a file."""
     name = re.sub(r"\W", "_", record_set(file.path))
     if file.path.endswith(".json"):
         return f'{name} = json.loads(Path("{file.path}").read_text(encoding="utf-8"))'

@@ -51,11 +51,9 @@ def edited(folder: Path) -> list[str]:
 
 @contextmanager
 def writing_folder(folder: Path, names: Sequence[str], also: Sequence[str] = ()) -> Iterator[Mapping[str, Path]]:
-    """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
-
-    `also` are describing files that not every export has. Raises StorageError if a file of any of these names exists
-    that is not an unchanged file of an earlier export, nor an edited one that is kept.
-    """
+    """Yield temporary paths of the named files, moved into place once all are complete. `also` are describing files
+    that not every export has. Raises StorageError if a file of such a name is neither an unchanged file of an earlier
+    export nor an edited one that is kept."""
     kept = edited(folder)
     _nobody_elses(folder, [name for name in (*names, *NAMES, *also) if name not in kept])
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
@@ -83,7 +81,6 @@ def _nobody_elses(folder: Path, names: Sequence[str]) -> None:
 
 
 def describe(manifest: ExportManifest) -> tuple[Path, ...]:
-    """Write the describing files into the folder of an export; returns the paths of those that were written."""
     contents = _contents(manifest)
     hashes = {file.path: file.sha256 for file in manifest.files}
     hashes |= {file.lines.path: file.lines.sha256 for file in manifest.files if file.lines}

@@ -47,7 +47,6 @@ RELEASED = ReleasedTable("pictures", TABLE, COLUMNS, ())
 
 
 def table(manifest: ExportManifest) -> Mapping[str, bytes]:
-    """The table by its name: a row for each picture of a version and each of its alternative texts."""
     if not any(study.pictures.by_key for study in manifest.studies):
         return {}
     rows = []
@@ -60,7 +59,6 @@ def table(manifest: ExportManifest) -> Mapping[str, bytes]:
 
 
 def exported_table(manifest: ExportManifest) -> Iterator[ExportedFile]:
-    """The table as a file of the export, with its columns."""
     for name, content in table(manifest).items():
         rows = sum(1 for _ in _rows(manifest.studies))
         yield ExportedFile(RELEASED, name, COLUMNS, rows, len(content), sha256(content).hexdigest(), {})
@@ -81,5 +79,4 @@ def _shown(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def path_of(picture: Picture) -> str:
-    """The path of its file in an export."""
     return picture_path(picture.sha256, picture.type)

@@ -76,8 +76,7 @@ def has_only_models(manifest: ExportManifest) -> bool:
 
 
 def original_origins(manifest: ExportManifest) -> tuple[str, ...]:
-    """The original origins of the data: origins of sessions, RELEASED or UNKNOWN. Several if imported files
-    differ."""
+    """Origins of sessions, RELEASED or UNKNOWN; several if imported files differ."""
     if has_only_models(manifest):
         return (MODELS,)
     if not is_imported(manifest):
@@ -159,8 +158,7 @@ def common_license(info: DatasetInfo) -> str | None:
 
 
 def hub_front_matter(manifest: ExportManifest) -> dict[str, Any]:
-    """The licence as the Hugging Face Hub reads it from a card's header; `unknown`, which the Hub has a name for, where
-    that of imported data is."""
+    """The licence as the Hub reads it in a card's header; its `unknown` where that of imported data is."""
     info = publication(manifest)
     front: dict[str, Any] = {"license": UNKNOWN} if is_imported(manifest) else {}
     if common := common_license(info):
@@ -215,7 +213,6 @@ def described_as(manifest: ExportManifest) -> str:
 
 
 def participants_text(manifest: ExportManifest) -> str:
-    """The number and origin of the sessions, and how many were withdrawn."""
     found = f", {_counted(manifest)}" if manifest.sessions else ""
     gone = (
         f" {count(manifest.withdrawn, 'more session was', 'more sessions were')} withdrawn, or erased by age."

@@ -39,7 +39,6 @@ def zip_export(folder: Path, target: Path | None = None) -> Path:
 
 
 def zip_texts(contents: Mapping[str, str], file: BinaryIO) -> None:
-    """Write texts by the names of their files as a zip file."""
     with ZipFile(file, "w") as archive:
         for name, text in contents.items():
             archive.writestr(_info(name), text.encode())

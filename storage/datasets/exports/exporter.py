@@ -109,7 +109,6 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
 
 
 def _uses(database: Database, plan: ExportPlan) -> tuple[ModelTask, ...]:
-    """The uses of models whose results the files have."""
     released = [chosen.table for chosen in plan.files]
     tasks = {("annotation", name) for table in released for name in table.annotated}
     alone = any(table.of_alone for table in released)
@@ -167,8 +166,7 @@ def _write(
     on_rows: OnRows,
     request: ExportRequest,
 ) -> Generator[None, None, Written]:
-    """Write a file and its copy of this name to their temporary paths, and stop after each batch; returns the file and
-    the personal data found in it."""
+    """Write a file and its copy of this name, a batch a step; returns the file and the personal data found in it."""
     name, seen, mask = chosen.path, CsvCells(chosen.columns), _mask(chosen, request)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
@@ -220,7 +218,6 @@ def _values(
     texts: bool = False,
     as_spelled: bool = True,
 ) -> Iterator[Rows]:
-    """The rows of a file, masked if there is a mask."""
     rows = chosen.stream(connection, texts=texts, as_spelled=as_spelled)
     return mask.rows(rows) if mask else rows
 

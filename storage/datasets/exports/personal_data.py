@@ -174,8 +174,7 @@ def masked_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
 
 
 def personal_data_in(cell: Any) -> Counter[str]:
-    """The count of each kind of personal data in a cell of an exported file: a text, a JSON value, or the text of a
-    JSON value or Python literal."""
+    """The count of each kind in a cell: a text, a JSON value, or the text of a JSON value or Python literal."""
     found: Counter[str] = Counter()
     for read in (json.loads, literal) if isinstance(cell, str) and cell[:1] in "[{" else ():
         try:

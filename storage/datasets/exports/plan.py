@@ -33,14 +33,9 @@ from storage.schemas.registry import schema as schema_of
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """A request to export a study in a schema.
-
-    `safe` escapes cells that a spreadsheet would run.
-    `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
-    imported release is restricted to it, and a study's own sessions are written as it. `mask` masks personal
-    data in free text (exports/personal_data.py). `without` are columns to leave out of
-    every file; the card names them.
-    """
+    """`safe` escapes cells that a spreadsheet would run. `part` is a folder of the release: an imported release is
+    restricted to it, and a study's own sessions are written as it. `mask` masks personal data in free text
+    (exports/personal_data.py). `without` are columns to leave out of every file; the card names them."""
 
     study: str
     schema: str
@@ -94,7 +89,6 @@ def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
 
 
 def _less(chosen: FileRows, without: tuple[str, ...]) -> FileRows:
-    """A file without these columns."""
     columns = tuple(column for column in chosen.columns if column.name not in without)
     if isinstance(chosen, SessionRows):
         return replace(chosen, columns=columns, without=without)

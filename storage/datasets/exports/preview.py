@@ -40,8 +40,7 @@ class ExportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFile:
-    """A file of an export. `rows` is the number counted, None for a filtered file; `more` is true if there may be
-    further rows."""
+    """`rows` is None for a filtered file; with `more` there may be further rows."""
 
     path: str
     columns: int
@@ -52,10 +51,7 @@ class ExpectedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportPreview:
-    """The contents of an export. `selected` is None if all sessions of the origin are included.
-
-    The sessions of imported data are not counted, because that would read every row.
-    """
+    """`selected` is None if all sessions are included; imported ones are not counted, as that reads every row."""
 
     origin: str
     sessions: int | None
@@ -107,7 +103,6 @@ def empty_schemas(database: Database, study: str, origin: str) -> list[str]:
 
 
 def preview(database: Database, request: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:
-    """The first rows of a file of an export, by its path or name; raises StorageError."""
     with database.connect() as connection:
         return _preview(connection, plan_export(connection, request).named(file), most)
 

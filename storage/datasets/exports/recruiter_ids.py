@@ -25,11 +25,8 @@ HEADER = ("recruiter", "id", "submission")
 
 
 def write_recruiter_ids(database: Database, participants: Participants, request: ExportRequest, file: Path) -> int:
-    """Write a row for each exported session under a recruiter's id; returns the number of rows.
-
-    The caller must have written it to the audit log. Raises StorageError if the data were imported, or if the ids were
-    sealed under another secret.
-    """
+    """Write a row for each session with an id, which the caller has written to the audit log; returns their number.
+    Raises StorageError if the data were imported, or if the ids were sealed under another secret."""
     with database.connect() as connection, writing(file) as whole:
         sessions = _sessions(connection, request)
         ids = sessions.layout.ids

@@ -26,12 +26,9 @@ AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Rows of a table: of one study, origin and part of the release, with these columns in order.
-
-    `among` is a query that restricts the sessions, `passes` a condition on sessions, `without` a dataset to leave out.
-    `source` is the table to read from, if it is another one with the same columns. `folder` is the part of the release
-    to write it as, if that is another one.
-    """
+    """`among` is a query that restricts the sessions, `passes` a condition on sessions, `without` a dataset to leave
+    out, `source` another table with the same columns to read from, `folder` another part of the release to write it
+    as."""
 
     study: str
     origin: str
@@ -92,8 +89,7 @@ class RowSelection:
     def stream(
         self, connection: Connection, *, texts: bool, most: int | None = None, as_spelled: bool = True
     ) -> Iterator[Rows]:
-        """Yield all rows or the first ones, in batches of some hundreds. With `texts`, all cells are texts; without
-        `as_spelled`, imported cells have their values, however their file spelled them."""
+        """Batches of some hundreds. With `texts` all are texts; `as_spelled` gives imported cells as in their file."""
         spelled = as_spelled and self.is_spelled(connection)
         own = self.own
         cells: list[Any] = [own.c[column.sql] for column in self.columns]

@@ -26,11 +26,8 @@ _seat = tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """A filter of sessions.
-
-    `where` are pairs of factor and value. A session must have one of the values given for each factor. It must have
-    started at `since_us` or later and before `until_us`, in microseconds UTC.
-    """
+    """`where` are pairs of factor and value; a session needs one of the values given for each factor. It must have
+    started at `since_us` or later and before `until_us`, in microseconds UTC."""
 
     where: tuple[tuple[str, str], ...] = ()
     since_us: int | None = None
@@ -97,7 +94,6 @@ def filter_sessions(connection: Connection, study: str, origin: str, sessions: S
 
 
 def count_present_and_withdrawn(connection: Connection, study: str, origin: str) -> tuple[int, int]:
-    """Count a study's own sessions with data, and those that withdrew."""
     query = (
         select(NOT_WITHDRAWN, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(NOT_WITHDRAWN)
     )
@@ -134,8 +130,7 @@ def _counted(
 def _rules(
     connection: Connection, study: str, sessions: SessionFilter
 ) -> Iterator[tuple[str, ColumnElement[bool], Sequence[str]]]:
-    """The rules of a filter in order: what the sessions are that do not pass, their condition, and the rule in words.
-    Raises StorageError."""
+    """What the sessions are that do not pass, their condition, and the rule in words. Raises StorageError."""
     since, until = _period(sessions)
     if not sessions.with_excluded:
         yield EXCLUDED, _seat.excluded.is_not(None), ()

@@ -39,9 +39,8 @@ Found = Row[Any]
 
 @dataclass(frozen=True, slots=True)
 class SessionRows:
-    """A table of the tidy export, of the sessions of one study and origin. It has what an export asks of a file's rows;
-    `passes` is a condition on sessions, `layout` has their frozen versions. An answer is in `answers` and in a column
-    of `answers_wide`: what is left out there (`without`) is left out of `answers` too."""
+    """A table of the tidy export; `passes` is a condition on sessions, `layout` has their frozen versions. An answer
+    that is left out of `answers_wide` (`without`) is left out of `answers` too."""
 
     study: str
     origin: str

@@ -47,10 +47,7 @@ class Imported:
 def import_files(
     database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = lambda path, done: None
 ) -> list[Imported]:
-    """Record the files of a release.
-
-    Raises BadFile with the first deviations, or StorageError; nothing is imported then.
-    """
+    """Record the files of a release, or none: raises BadFile with the first deviations, or StorageError."""
     if not re.fullmatch(STUDY_NAME, study):
         raise StorageError(
             f"{study!r} is not a valid study name; allowed: a letter, then up to 59 letters, digits, - or _"
@@ -103,8 +100,7 @@ def _import(
 def deviations(
     schema: str, paths: Sequence[Path], progress: Progress = lambda path, done: None, *, rules: bool = True
 ) -> Iterator[CellDeviation | Imported]:
-    """Yield the deviations of each file of a release, and then what was read of it. With `rules` also those between
-    the cells of a row, for which no import is refused."""
+    """Yield each file's deviations, then its result; with `rules` also those between cells, which imports accept."""
     for found in find_files(schema_of(schema), paths):
         reader: Reader = found.open()
         try:

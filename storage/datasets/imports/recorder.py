@@ -172,12 +172,8 @@ ALWAYS, UNCHANGED = ("description",), ("name", "license", "citeAs", "url")
 
 
 def described(file: Path, released: str, sha256: str) -> Mapping[str, str]:
-    """The description of the data, by Croissant's names, and their `origin`. Empty if no metadata describe this file,
-    which has the path `released` in its release.
-
-    If the file is not the one with the checksum in the metadata, it was changed: then its licence and citation are
-    unknown, but it keeps the mark of its origin.
-    """
+    """The description of the data, by Croissant's names, and their `origin`; empty if no metadata describe this file,
+    `released` in its release. A changed file (another checksum) has no known licence and citation, but its origin."""
     folders = [file.parent, file.parent.parent] if "/" in released else [file.parent]
     for folder in folders:
         read = _read(folder / NAME)

@@ -56,7 +56,6 @@ class FileRecord:
 
 
 def shown(value: Any) -> str:
-    """A value for messages, shortened."""
     text = quoted(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
 
@@ -100,7 +99,6 @@ class Reader(ABC):
 
     @property
     def bytes_read(self) -> int:
-        """The number of bytes read so far."""
         return self._counted.bytes
 
     @property
@@ -115,7 +113,6 @@ class Reader(ABC):
         return CellDeviation(self.path.name, row, line, column, value, allowed)
 
     def encoding(self, row: int, line: int, column: str, text: str) -> CellDeviation:
-        """Make a deviation for a cell or record that is not in UTF-8."""
         found = ESCAPED.search(text)
         byte = f"the byte 0x{ord(found.group()) - 0xDC00:02x} in {shown(text)}" if found else shown(text)
         return self.deviation(row, line, column, byte, "UTF-8; save the file in that encoding")

@@ -32,10 +32,7 @@ class _Unstorable(ValueError):
 
 
 class ValidatedRows:
-    """Iterates over the rows of a file, with deviations in their places. It can be used once.
-
-    With `rules`, rules between the cells of a row and between rows are checked too; their deviations follow the row.
-    """
+    """Rows, with deviations in their places, once; with `rules` also those between cells or rows, after the row."""
 
     def __init__(self, file: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
         self._file, self._reader, self._table = file, reader, file.table
@@ -119,8 +116,7 @@ class ValidatedRows:
                     yield self._reader.deviation(record.row, record.line, name, shown(cell), wanted)
 
     def _cell(self, column: Column) -> Callable[[Any], tuple[Any, Any]]:
-        """A function that reads the column's cells: it returns the value, and the cell if its spelling differs from
-        Parley's. Repeated texts are cached."""
+        """A cached function that gives a cell's value, and the cell if its spelling differs from Parley's."""
         cell = partial(_read, column, json=self._json)
         return lru_cache(cell) if not self._json and (column.form.labels or column.kind == "integer") else cell
 

@@ -95,8 +95,7 @@ def participant_schemas(studies: Sequence[Study]) -> tuple[Schema, ...]:
 
 
 def participant_ids(studies: Sequence[Study]) -> Mapping[str, Callable[[str], str]]:
-    """The columns of `sessions` with a person's ids, as functions of the session's seed. `participant` is the id in
-    the files of the study's first schema; each further schema has a column of its own."""
+    """Columns of `sessions` with a person's ids, as functions of the seed: `participant`, and one a further schema."""
     ids = {_id_column(one): one.participant for one in participant_schemas(studies) if one.participant}
     first = next(iter(ids), "")
     return {"participant": ids.pop(first, own_id), **ids}
@@ -231,11 +230,8 @@ def _factor_columns(studies: Sequence[Study]) -> Iterator[Column]:
 
 
 def wide_columns(studies: Sequence[Study]) -> Mapping[tuple[str, str], Column]:
-    """The columns of `answers_wide`, by path and question: the questions of steps outside of loops, to which a study
-    file can refer.
-
-    A column is called as its question; if several steps ask a question of that name, after the path as well.
-    """
+    """The columns of `answers_wide` by path and question, which steps outside of loops ask; called as the question, if
+    several steps ask one of that name after the path as well."""
     asked: dict[tuple[str, str], Field] = {}
     for study in studies:
         for path, step in study.steps:
@@ -275,8 +271,7 @@ def _form(field: Field) -> ColumnType:
 
 @dataclass(frozen=True)
 class Layout:
-    """The parts of the tables that depend on the study, for its frozen versions: `ids` as `participant_ids`, `factors`
-    by the name of their column, and `wide` as `wide_columns`."""
+    """`ids` are as `participant_ids`, `factors` by the name of their column, `wide` as `wide_columns`."""
 
     studies: tuple[Study, ...]
 
@@ -294,8 +289,7 @@ class Layout:
 
 
 def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
-    """The tables for the frozen versions of a study, in the order in which they are written. They are in no
-    database."""
+    """The tables, in the order in which they are written; they are in no database."""
     defined, keys = _defined(), _keys(studies)
     columns = {name: defined.get(name, ()) for name in TABLES} | {
         "sessions": (*_ids(studies), *defined["sessions"], *_factor_columns(studies)),

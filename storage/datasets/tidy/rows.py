@@ -52,11 +52,8 @@ WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 @dataclass(frozen=True)
 class TidySession:
-    """The stored parts of a session: its study, its state, and its row in `seat`.
-
-    `telemetry` are the page's records by path, `attempts` the calls of models, in order, and `evidence` figures on how
-    its texts were written. They are read only for the tables that need them.
-    """
+    """`telemetry` are the page's records by path, `attempts` the calls of models, in order, and `evidence` figures on
+    how its texts were written; each is read only for the tables that need it."""
 
     study: Study
     state: State
@@ -71,7 +68,6 @@ class TidySession:
 
 
 def rows(table: str, session: TidySession, layout: Layout) -> Iterator[Values]:
-    """The rows of a session in a table, in order."""
     seed = session.state.seed
     keys: Values = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
     keys |= {"person": person_id(session.state.enrolled), "wave": session.state.enrolled.get("wave")}
@@ -81,8 +77,7 @@ def rows(table: str, session: TidySession, layout: Layout) -> Iterator[Values]:
 
 
 class _Places:
-    """The places that a session has reached, the columns that say where they are, and the answers there; each is made
-    once."""
+    """The places that a session has reached, their columns, and the answers there; each is made once."""
 
     def __init__(self, study: Study, state: State) -> None:
         self.steps = tuple(place for place in visited(study, state) if isinstance(place.node, Step))

@@ -28,8 +28,7 @@ INTERCEPT, BY_LENGTH, BY_SERIES = 9.5, 2.0, 2.4
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """Values from `index` on differ from those before; it was found with the value `found`. `before` and `after` are
-    the means of shares and the medians of other values, up to that one."""
+    """From `index` on values differ, known at `found`; `before` and `after` are means of shares, else medians."""
 
     index: int
     found: int
@@ -38,8 +37,7 @@ class ChangePoint:
 
 
 def change_points(values: Sequence[float], series: int = 1, *, shares: bool = False) -> Iterator[ChangePoint]:
-    """The changes of a series, one of `series` that are watched; after each it is watched anew. `shares` are from 0 to
-    1."""
+    """After each change the series, one of `series` watched, is watched anew. `shares` are from 0 to 1."""
     every, begin = np.asarray(values, dtype=np.float64), 0
     while (change := _first(every[begin:], series, shares=shares)) is not None:
         yield ChangePoint(begin + change.index, begin + change.found, change.before, change.after)

@@ -40,8 +40,7 @@ _seat, _fact = tables.seats.c, tables.events.c
 
 @dataclass(frozen=True, slots=True)
 class ModelShift:
-    """A change of a measure of a model's replies, in an arm (empty: in all): from `at_us` on they differ, which was
-    found at `found_us`."""
+    """A measure of replies in an arm (empty: all) differs from `at_us` on, which was found at `found_us`."""
 
     measure: str
     model: str
@@ -54,8 +53,7 @@ class ModelShift:
 
 @dataclass(frozen=True, slots=True)
 class FidelityMonitor:
-    """`adherence` is by rule and arm, then by day (UTC), of the last days with verdicts; `shifts` are newest first;
-    `tools` are by model and tool."""
+    """`adherence` by rule and arm, then by day (UTC), `shifts` newest first, `tools` by model and tool."""
 
     days: tuple[str, ...] = ()
     adherence: Mapping[tuple[str, str], Mapping[str, AdherenceCount]] = field(default_factory=dict)

@@ -36,7 +36,6 @@ class ModelCallSummary:
 
     @property
     def whole_s(self) -> float | None:
-        """Seconds until a reply was complete, on average."""
         return self._mean(self.total_us)
 
     def _mean(self, sum_us: int) -> float | None:
@@ -109,8 +108,7 @@ _RECENT = (
 
 
 def calls_since(connection: Connection, since_us: int) -> dict[tuple[str, str, str], dict[str | None, int]]:
-    """The number of calls since a time for sessions that run in real time, by study, origin and model, and by the
-    reason for which they failed; None of those that brought a reply. Models of simulated users are left out."""
+    """By study, origin and model, then by the reason of failure, None for replies; without simulated users."""
     found: dict[tuple[str, str, str], dict[str | None, int]] = {}
     studies = connection.execute(select(tables.studies.c.name).distinct()).scalars().all()
     for study, origin, model, reason, number in connection.execute(_CALLS, {"studies": studies, "since_us": since_us}):

@@ -140,8 +140,7 @@ _WAITING = (
 
 
 def help_requests(connection: Connection, known: Mapping[str, Any]) -> Mapping[int, Event]:
-    """The newest request for help by the number of each session that waits for an answer: one in progress, or one whose
-    participant asked after its end, before the next wave."""
+    """The newest by number of session, if in progress, or asked after its end before the next wave."""
     return {number: Event(*event) for number, *event in connection.execute(_ASKED, known)}
 
 
