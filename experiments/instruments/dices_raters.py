@@ -66,11 +66,8 @@ def raw_race(chosen: Sequence[str]) -> str | None:
 
 
 def race_of(chosen: Sequence[str]) -> str | None:
-    """The group in `rater_race` of a rater who chose these; None if nothing is chosen.
-
-    Choices of one group give that group, choices of several give Multiracial. A choice that is not in the list counts
-    as Other. The release has no words for this rule, only its results; the published rows agree with it.
-    """
+    """A choice gives its group, several Multiracial, one that is not in the list Other; None without any. The release
+    has no words for this rule, only its results; the published rows agree with it."""
     if not chosen:
         return None
     groups = {RAW_RACES.get(one, OTHER) for one in chosen if one != NO_ANSWER}

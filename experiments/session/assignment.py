@@ -35,11 +35,8 @@ FULL = "All places in this study are taken at the moment."
 
 
 def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
-    """The data of the event `assigned`: the participant's factors, and the counts and quotas that decided.
-
-    `known` has `counts` (the number of participants in each cell) and `caps` (quotas). Without counts the factors are
-    drawn at random. Raises Refused if no cell is open.
-    """
+    """The data of `assigned`: the factors, and the counts and quotas that decided. `known` has `counts` (participants
+    in each cell) and `caps` (quotas); without counts factors are random. Raises Refused if no cell is open."""
     if "counts" not in known:
         return {"factors": drawn_factors(study.factors, study.pools, seed)}
     counts = [(dict(values), int(number)) for values, number in known["counts"]]
@@ -84,10 +81,8 @@ def _deadline(share: float, number: int) -> int:
 
 
 def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
-    """The latest deadline that a cell may have to get the arrival `total`, so that all others can still be met.
-
-    It is the first deadline by which more participants are needed than arrive, and at most `total` + AHEAD.
-    """
+    """The latest deadline that a cell may have to get the arrival `total`, so that all others can still be met: the
+    first by which more participants are needed than arrive, and at most `total` + AHEAD."""
     waiting = [(_deadline(p, n), p, n) for p, n in zip(share, number, strict=True)]
     latest, needed = min(max(waiting)[0], total + AHEAD), 0
     heapify(waiting)
@@ -102,8 +97,7 @@ def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
 
 
 def _numbers(free_cells: Sequence[Cell], counts: Counts) -> list[int]:
-    """The number of participants in each cell. Counts from other versions of the study may have further factors, which
-    are ignored."""
+    """Counts from other versions of the study may have further factors, which are ignored."""
     names = list(free_cells[0].values)
     found: Counter[tuple[str | None, ...]] = Counter()
     for values, number in counts:
@@ -128,8 +122,7 @@ def _chance(cell: Cell, seed: str) -> bytes:
 
 
 def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dict[str, str]:
-    """A random value of every factor, drawn in the order in which they are declared. Raises StudyError if a factor has
-    no value left."""
+    """Drawn in the order in which they are declared. Raises StudyError if a factor has no value left."""
     got: dict[str, str] = {}
     for name, factor in factors.items():
         options = options_of(factor, pools, got)

@@ -68,7 +68,6 @@ ENDED: Mapping[str, Ended] = {
 
 
 def is_by_model(event: Event) -> bool:
-    """Return True for a reply that a model wrote."""
     return event.kind in ("replied", "opened") and event.data.get("source") != SCRIPTED
 
 
@@ -77,8 +76,7 @@ def messages_of(events: Sequence[Event]) -> list[Event]:
 
 
 def messages(events: Sequence[Event], tools: ToolSet | None = None) -> tuple[ChatMessage, ...]:
-    """The messages as participants see them, with the senders You and Bot, and the use of tools as their set shows it;
-    at the end what could be read of a reply that failed, until it is asked for again."""
+    """As participants see them, the use of tools as `tools` shows it; last the part read of a failed reply."""
     refused = returned_messages(events)
     last = next((event for event in reversed(events) if event.kind in (*ROLES, "failed", "retried")), None)
     text = broken_off(last) if last is not None and "slot" not in last.data else ""
@@ -135,14 +133,12 @@ def why_unanswered(event: Event) -> str:
 
 
 def gives_back(event: Event) -> bool:
-    """True if there is no reply and the message can be changed: it was refused, or the participant stopped the reply
-    before its first word."""
+    """True without a reply where the message can be changed: refused, or stopped before the first word."""
     return is_refusal(event) or (event.kind == "failed" and stopped_by_user(event))
 
 
 def returned_messages(events: Sequence[Event]) -> frozenset[int]:
-    """The numbers (`seq`) of the messages that were given back. They get no reply: the next message takes their place,
-    in the prompts and in the number of messages."""
+    """By `seq`. They get no reply: the next message takes their place, in the prompts and in the count."""
     returned, said = set[int](), 0
     for event in events:
         if event.kind == "said":
@@ -155,8 +151,7 @@ def returned_messages(events: Sequence[Event]) -> frozenset[int]:
 
 
 def failures_in_a_row(events: Sequence[Event]) -> int:
-    """The number of failed replies since the last one that came; of several models, the most of any. Replies that the
-    participant stopped do not count."""
+    """Since the last reply that came; of several models, the most of any. Stopped replies do not count."""
     failures = Counter[str]()
     for event in events:
         slot = str(event.data.get("slot", ""))
@@ -213,7 +208,6 @@ def prompt(
 
 
 def _system(location: Location, model: str) -> str:
-    """The model's system prompt at this location."""
     return location.study.described(chosen_text(location, location.study.model(model).system))
 
 
@@ -252,8 +246,7 @@ TOO_FAST = "You are sending messages too quickly. Please wait a moment, then try
 
 
 def check_message_rate(state: State, events: tuple[Event, ...], per_minute: int) -> None:
-    """Raise Refused if these new events would call a model, and the session had `per_minute` calls in the last
-    minute."""
+    """Raise Refused if these new events would call a model after `per_minute` calls in the last minute."""
     asking = next((event for event in events if event.kind in ASKING and event.by == "participant"), None)
     if asking is None:
         return
@@ -270,8 +263,7 @@ def spent(state: State) -> float:
 
 
 def messages_left(location: Location, of: int) -> int:
-    """The number of the remaining `of` messages that can be sent: all, or none once the session's `cost_limit` is
-    reached."""
+    """All of the remaining `of` messages, or none once the session's `cost_limit` is reached."""
     limit = location.study.file.cost_limit
     return 0 if limit is not None and spent(location.state) >= limit else of
 
@@ -291,7 +283,7 @@ def shown_pictures(data: Data) -> tuple[ShownPicture, ...]:
 
 
 def unsent_pictures(events: Sequence[Event], returned: frozenset[int]) -> tuple[Data, ...]:
-    """The pictures that are attached to a step's next message; also those of the last one, if it was given back."""
+    """Those of a step's next message; also those of the last one, if it was given back."""
     found: dict[str, Data] = {}
     for event in events:
         if event.kind == ATTACHED:
@@ -305,7 +297,6 @@ def unsent_pictures(events: Sequence[Event], returned: frozenset[int]) -> tuple[
 
 
 def attachments(limits: AttachLimits, pictures: Sequence[Data]) -> Attachments:
-    """Return the page's data for attaching, where these pictures are attached."""
     left, most_bytes = max(0, limits.per_message - len(pictures)), round(limits.max_mb * 1e6)
     return Attachments(shown_pictures({"pictures": pictures}), left, most_bytes, limits.max_side_px)
 

@@ -182,7 +182,6 @@ class ConversationDesign(Step):
         return any("ended_by" in event.data for event in location.facts)
 
     def shown(self, location: Location) -> dict[str, Any]:
-        """Return the design's part of a conversation's view."""
         sends = bool(self.suggestions and self.suggestions.send)
         over = location.fill(self.ends.text) if self.ends and self.is_over(location) else ""
         design = {"suggestions": self.suggested(location), "sends_suggestion": sends, "over": over}
@@ -199,8 +198,7 @@ class ConversationDesign(Step):
         return {one.turns: text for one in now if (text := chosen_text(location, one.text))}
 
     def additions(self, location: Location) -> list[str]:
-        """Return the present additions to the system prompts: the memory to the letter, and `system_additions`, in
-        which the study's pictures are their alternative texts."""
+        """The memory to the letter, and `system_additions`, in which pictures are their alternative texts."""
         added = self.added_texts(location).values()
         return [self._memory(location)[1], *map(location.study.described, added)]
 
@@ -245,8 +243,7 @@ class ConversationDesign(Step):
         return decided(location.facts, tools, action, slots)
 
     def due_call(self, location: Location, slot: str = "", *, stopped: bool) -> tuple[PendingTask, ...] | None:
-        """The call that is due in place of a reply, or nothing while the participant decides on it; None where the
-        reply itself is due."""
+        """The call due in place of a reply, or nothing while it waits for a decision; None where the reply is due."""
         name, tools = self.tool_set(location)
         if tools is None or not open_round(location.facts, slot) or (stopped and not in_call(location.facts, slot)):
             return None
@@ -254,13 +251,11 @@ class ConversationDesign(Step):
         return (task,) if task else ()
 
     def offered_tools(self, location: Location, slot: str = "") -> Data:
-        """Return the data on its tools for the task of a reply; empty without tools."""
         name, tools = self.tool_set(location)
         return {"tools": name, "calls_left": tools.max_calls - calls_made(location.facts, slot)} if tools else {}
 
     def receives(self, location: Location, reply: Data) -> Data:
-        """Return the data of a reply to record: with `ended_by` where it ends the conversation, `pattern_missing` where
-        that is not known."""
+        """The data to record: `ended_by` where it ends the conversation, `pattern_missing` where that is unknown."""
         data = {name: value for name, value in reply.items() if name != "marked"}
         if self.ends is None:
             return data
@@ -272,8 +267,7 @@ class ConversationDesign(Step):
         return {**data, **too_slow, **({"ended_by": ended_by} if ended_by else {})}
 
     def message(self, location: Location, given: Data, max_chars: int, *, blank: bool = False) -> dict[str, Any]:
-        """The data of a message, which may be `blank`; `suggestion` is the number of the one that it was made of, from
-        1."""
+        """`suggestion` is the number of the one that it was made of, from 1; the message may be `blank`."""
         text, texts = read_message(given.get("text"), max_chars, required=not blank), self.suggested(location)
         number = texts.index(text) + 1 if text in texts else given.get("suggestion")
         if number is None:
@@ -339,8 +333,7 @@ def _picture_faults(given: Texts | None) -> Iterator[str]:
 
 
 def _written(events: Sequence[Event], slot: str) -> Data | None:
-    """The pending reply of a column, if its model has written it already and not all of it was shown: its data with
-    the time, `at_us`."""
+    """The pending reply with its time, `at_us`, if it is written already and not all of it was shown."""
     own = (event for event in reversed(events) if event.kind == "said" or event.data.get("slot", "") == slot)
     last = next((event for event in own if event.kind in ("said", "retried", "written")), None)
     return {**last.data, "at_us": last.at_us} if last and last.kind == "written" else None

@@ -37,8 +37,7 @@ TEXT = {**TEXT, "time_given": "seconds", "finished": "outcome"}
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
-    """The action of the researcher `who`: `text` is a note, a reason, an answer, a number of minutes or an outcome.
-    Raises NotPossible if it is empty, too long or no such number."""
+    """`text` is a note, reason, answer, number of minutes or outcome; raises NotPossible if it is not, or too long."""
     try:
         said = read_text(text, MOST_CHARS, required=True)
     except Invalid as error:

@@ -63,8 +63,7 @@ class Splice:
         return text[: self.start] + self.added + text[self.end :]
 
     def meets(self, other: Splice) -> bool:
-        """Return True if two changes of one text are about the same place; an insertion at the edge of another is
-        not."""
+        """Return True if both are about the same place; an insertion at the edge of another is not."""
         return self.start < other.end and other.start < self.end
 
     def after(self, other: Splice) -> Splice:
@@ -106,8 +105,7 @@ class Document:
         return replace(found, over=found.over or over)
 
     def _placed(self, version: int, base: str, change: Splice) -> Splice:
-        """The change at the place, of those where it makes the same text, that is within nobody's words: of blank lines
-        that two wrote beside each other nothing else tells whose is whose."""
+        """The change at a place where it makes the same text within nobody's words, as for adjacent blank lines."""
         places = [*_places(change, base)]
         if len(places) == 1:
             return change
@@ -115,8 +113,7 @@ class Document:
         return next((one for one in places if marks[one.start] != marks[one.start + 1]), change)
 
     def undoable(self) -> Event | None:
-        """The last change that a button takes back: the model's, one `over` the words of somebody else, or one that
-        took such a change back; None once nothing of it is left."""
+        """The last change of the model, `over` others' words, or taking such back; None if nothing of it is left."""
         marked = (one for one in reversed(self.edits) if one.by == "model" or {OVER, UNDOES} & one.data.keys())
         last = next(marked, None)
         return last if last is not None and self._inverse(last) is not None else None
@@ -172,8 +169,7 @@ class Document:
         return marks
 
     def _restored(self, event: Event, taken: Mapping[int, Sequence[int]]) -> list[int]:
-        """The origins of the text of a change that takes another back, from those of the text that each change
-        removed."""
+        """The origins in a change that takes another back, from those of the texts that changes removed."""
         version, back = event.data["version"], event.data[UNDOES]
         change = splice_of(self.edits[back - 1].data)
         if event.data["added"] == change.removed:
@@ -206,8 +202,7 @@ def _places(change: Splice, base: str) -> Iterator[Splice]:
 
 
 def rebased(base: str, change: Splice, since: Sequence[Splice]) -> Splice:
-    """A change of a `base` text, as it is after those that were made `since`. Where one of these meets it, their place
-    gets the text as it was in `base` with the change, `over` what it has now."""
+    """The change after those `since`; a place where they meet gets `base`'s text with it, `over` what it has now."""
     for later in since:
         after = later.apply(base)
         if (change.start, change.removed) == (later.start, later.removed) and change.added.startswith(later.added):
@@ -233,7 +228,6 @@ def _applied(text: str, changes: Iterable[Splice]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """Count the characters that two texts have in common at their beginning."""
     differs = (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs)
     return next(differs, min(len(one), len(other)))
 
@@ -249,8 +243,7 @@ def _marks(change: Splice, before: Sequence[Mark], mark: Mark) -> list[Mark]:
 
 
 def _parts(change: Splice) -> list[Part | None]:
-    """For each character that a change added, the part that it replaces; None for kept ones, except for the character
-    beside words that were only removed."""
+    """For each added character the part that it replaces; None for kept ones, unless beside words only removed."""
     parts: list[Part | None] = []
     at = 0
     for start, end, chars in _word_changes(change):
@@ -283,8 +276,7 @@ def _left(change: Splice, since: Iterable[Splice]) -> tuple[int, list[Part | Non
 
 
 def _rest(change: Splice, since: Iterable[Splice], text: str) -> tuple[Splice, Back]:
-    """Return the change that takes back the rest of a change after later ones, and its characters. Words in which
-    others have written stay whole."""
+    """The change that takes back what is left, and its characters; words in which others wrote stay whole."""
     start, left = _left(change, since)
     end = start + len(left)
     place = text[start:end]
@@ -310,8 +302,7 @@ def _taken_back(left: Iterable[Part | None]) -> Back:
 
 
 def _apart(chars: Back, left: Sequence[Part | None], old: str, before: str, place: str, after: str) -> Back:
-    """With white space of the place where a word of others would be joined to another; `before` and `after` the place
-    stand these characters."""
+    """With white space of the place where words of others would be joined to what is `before` or `after` it."""
     found: Back = []
     begin, theirs = 0, False
     for is_old, at in [*chars, (False, len(place))]:

@@ -40,8 +40,7 @@ LABELS = {READ: lazy("Read the document"), REPLACE: lazy("Change the document")}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The text for the model, and the change if there is one; `failed` says why there is none: `invalid`, `not_found`,
-    `found_twice`, `version_conflict` or `too_long`."""
+    """`failed` says why there is no change: `invalid`, `not_found`, `found_twice`, `version_conflict`, `too_long`."""
 
     text: str
     change: Splice | None = None

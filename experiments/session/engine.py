@@ -90,8 +90,7 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 
 def apply(state: State, event: Event) -> State:
-    """The state after one more event. Raises ValueError for a gap in the numbers; only `withdrew` may follow one, as
-    the events before it are erased."""
+    """Raises ValueError for a gap in the numbers; only `withdrew` may follow one, as what precedes is erased."""
     if event.kind == "withdrew":
         keys = frozenset({event.key} if event.key else ())
         return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
@@ -119,10 +118,8 @@ def apply(state: State, event: Event) -> State:
 
 @memoized
 def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
-    """The tasks of the server before the participant can continue; empty if it is the participant's turn.
-
-    Either one immediate task (assign, draw, order, finish), or one or more replies, which are requested concurrently.
-    """
+    """The tasks before the participant can continue (empty if it is their turn): one immediate task (assign, draw,
+    order, finish), or replies, which are requested concurrently."""
     if not state.seq or state.outcome:
         return ()
     if not state.factors and factors_of(study, state):
@@ -324,10 +321,8 @@ def _in_time(location: Location, action: Action) -> bool:
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:
-    """The event that replaces all others of a withdrawn session: its study and its outcome, and none of its content.
-
-    A participant can withdraw at any time, also from an outdated page. Raises Refused if the session is withdrawn.
-    """
+    """The event that replaces all others: the study and the outcome, none of the content. Possible at any time, also
+    from an outdated page; raises Refused if the session is withdrawn."""
     if not state.seq or state.outcome == "withdrawn":
         raise Refused("ended", ENDED)
     kept = {name: state.enrolled[name] for name in TOMBSTONE if name in state.enrolled}
@@ -381,7 +376,6 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _answered(study: Study, location: Location, task: PendingTask, action: Action) -> tuple[Fact, ...]:
-    """Return the facts of the end of a pending reply."""
     by_clock = stopped_by_clock(location.facts)
     data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":
@@ -395,8 +389,7 @@ def _answered(study: Study, location: Location, task: PendingTask, action: Actio
 
 
 def _replied(study: Study, location: Location, task: PendingTask, data: Data, *, writes: bool) -> tuple[Fact, ...]:
-    """A reply, or what becomes of it where a rule of the study forbids to show it; `writes`: none of it is shown yet,
-    or not all."""
+    """`writes`: none of it is shown yet, or not all. A rule of the study may forbid to show it."""
     text, leaked = guarded(data["text"], study.file) if data.get("source") != SCRIPTED else (data["text"], ())
     kept = {name: value for name, value in data.items() if name not in ("judged", "shown")} | {"text": text}
     kind, after = "replied", tuple[Fact, ...]()

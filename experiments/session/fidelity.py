@@ -72,10 +72,8 @@ def may_withhold(location: Location, model: str, slot: str) -> bool:
 
 
 def decided(reply: Reply, data: Data, of: int, judged: Mapping[str, Data]) -> tuple[str, tuple[Fact, ...]]:
-    """Decide if a reply, which becomes the event `of`, is replied or withheld; return the facts that follow it too.
-
-    `judged` are the findings of judges by rule; a rule that waited for its judge and got none has no verdict.
-    """
+    """Decide if a reply, which becomes the event `of`, is replied or withheld; the facts that follow it too. `judged`
+    are findings of judges by rule; a rule that waited for its judge and got none has no verdict."""
     unruled = data.get("finish_reason") in CUT_SHORT or data.get("source") == SCRIPTED
     rules = () if unruled else rules_for(reply)
     asked = (rule for rule in rules if rule.wait or not judges(rule))
@@ -90,8 +88,7 @@ def decided(reply: Reply, data: Data, of: int, judged: Mapping[str, Data]) -> tu
 
 
 def judged_later(study: Study, state: State, path: str, finding: Data) -> Fact:
-    """The verdict of a judge for whom the reply did not wait: `finding` has its `rule` and the number (`of`) of the
-    reply. Raises Refused if there is no such verdict to come."""
+    """`finding` has its `rule` and the number (`of`) of the reply; raises Refused if none is to come."""
     for rule, reply, event in unjudged(study, state):
         if (rule.name, event.seq, event.path) == (finding["rule"], finding["of"], path):
             return _fact(rule, reply, event.data, event.seq, shown=True, **_verdict(rule, reply, finding))
@@ -115,7 +112,6 @@ def recomputed(study: Study, state: State) -> Iterator[Data]:
 
 
 def _replies(study: Study, state: State) -> Iterator[tuple[FidelityRule, Reply, Event]]:
-    """The replies of a session, each with every rule that applies to it."""
     for place in visited(study, state) if study.file.fidelity else ():
         for event in place.facts:
             said = is_by_model(event) or event.kind == WITHHELD
@@ -136,8 +132,7 @@ def _withheld(reply: Reply) -> int:
 
 
 def _verdict(rule: FidelityRule, reply: Reply, finding: Data) -> dict[str, Any]:
-    """The value of a rule's check and whether the rule is kept; None where that cannot be known. What else is known of
-    a judge's finding is kept with it."""
+    """The check's value and if the rule is kept (None: unknown), with what else a judge's finding says."""
     value = finding.get("value") if judges(rule) else VALUES[rule.check](rule, reply)
     if rule.check == "pattern" and value is None:
         finding = {"missing": "time_limit"}

@@ -18,8 +18,7 @@ _HEAD = {"source": "parley", "version": VERSION}
 
 
 def host_messages(study: Study, state: State) -> list[dict[str, Any]]:
-    """The messages of a session so far, except its height, which only the browser knows. The outcome is the last, so
-    that a page that goes on with it has had everything else."""
+    """All so far but the height, which only the browser knows; the outcome last, as pages go on with it."""
     return [{**_HEAD, **message} for message in _messages(study, state)]
 
 
@@ -42,8 +41,7 @@ def _messages(study: Study, state: State) -> Iterator[dict[str, Any]]:
 
 
 def given_answers(study: Study, state: State) -> dict[str, Any]:
-    """The answers in `embed.send` that the participant has given, by name, with the values of the log. One that was
-    left out is None; those of steps not yet taken, or taken by nobody before time was up, are missing."""
+    """By name, with the log's values: None if left out, missing if not taken, or by nobody before time was up."""
     embed = study.file.embed
     if embed is None or not embed.answers:
         return {}

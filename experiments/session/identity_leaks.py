@@ -51,13 +51,11 @@ LEAK = "leak"
 
 
 def leaks(text: str, own: Iterable[str] = ()) -> tuple[str, ...]:
-    """The words of a reply that reveal its model, in the order of the text; `own` are the names of the study's
-    models."""
+    """In the order of the text; `own` are the names of the study's models."""
     return tuple(text[start:end] for start, end in _spans(text, own))
 
 
 def masked(text: str, own: Iterable[str] = ()) -> str:
-    """The reply with all revealing words replaced; `own` as in `leaks`."""
     for start, end in reversed(_spans(text, own)):
         text = text[:start] + MASK + text[end:]
     return text

@@ -39,14 +39,12 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
 
 def kind_of_memory(study: Study, state: State) -> MemoryKind:
-    """The kind of memory of a session's condition."""
     kind = study.file.memory.kind if study.file.memory else "none"
     return kind.pick.get(state.factors.get(kind.by, ""), "none") if isinstance(kind, MemoryByFactor) else kind
 
 
 def history_of(states: Sequence[State], before: Data | None = None, until: float = inf) -> dict[str, Any]:
-    """Collect the history of a person's sessions, in their order, up to an event: the `facts` that were confirmed last,
-    in which wave (`confirmed`), and since then the `talks`, each with its wave and its messages (`said`)."""
+    """Up to an event: the `facts` confirmed last, their wave (`confirmed`), and later `talks` with what was `said`."""
     known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts", "confirmed")}
     for state in states:
         wave, since = str(state.enrolled.get("wave", "")), 0
@@ -125,7 +123,6 @@ def making(location: Location, prompt: str, history: Data) -> PendingTask:
 
 
 def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
-    """Return the facts of a session that learns the person's history."""
     kind, talks = kind_of_memory(location.study, location.state), history["talks"]
     source = Fact(RECALLED, {"kind": kind, **history})
     if kind == "facts":
@@ -137,8 +134,7 @@ def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
 
 
 def makes(location: Location, data: Data, *, failed: bool) -> tuple[Fact, ...]:
-    """Return the facts that follow the reply of the model that makes a memory, or its failure: no memory is
-    invented."""
+    """No memory is invented where the model failed."""
     most, how = spec_of(location).max_chars, {name: data[name] for name in OF_CALL if name in data}
     if failed:
         how["failed"] = "time_limit" if data["reason"] == "stopped" else data["reason"]

@@ -183,7 +183,6 @@ class ModelConversation(ConversationDesign):
         )
 
     def _attaches(self, location: Location) -> bool:
-        """Return True if pictures can be attached to messages here."""
         return self.attach is not None and "image" in chosen(location, self.attach)
 
     @property
@@ -191,8 +190,7 @@ class ModelConversation(ConversationDesign):
         return self.attach_limits or AttachLimits()
 
     def _waits(self, location: Location) -> str | None:
-        """The kind of the last event that decides whether a reply is pending; `opens` before the assistant's first
-        words."""
+        """The kind of the last event that decides it; `opens` before the assistant's first words."""
         last = _last(location.facts, "opened", "said", "replied", "failed", "retried")
         return "opens" if last is None and self.opening(location) else last
 

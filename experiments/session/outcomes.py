@@ -47,8 +47,7 @@ COMMON: Mapping[str, tuple[str, str]] = {
 
 
 def end_page_of(study: Study, outcome: str, own_page: EndPage, *, part: bool = False) -> EndPage:
-    """The last page of an outcome; `own_page` is the page of the step at which the session ended. `part`: another wave
-    follows."""
+    """`own_page` is the page of the step at which the session ended; `part`: another wave follows."""
     given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
     title, text = PART if part and outcome == "complete" else COMMON[outcome]
     code = given.code or own_page.code

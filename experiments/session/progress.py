@@ -26,8 +26,7 @@ LASTING[PROGRESS] = STEPS
 
 
 def progress(study: Study, state: State, location: Location | None) -> ProgressView:
-    """The progress at a location; None means that all steps are done. Cached per location, because each message of a
-    conversation shows it again."""
+    """None means that all steps are done. Cached, because each message of a conversation shows it again."""
     if location is None:
         return ProgressView("", 1.0)
     known: tuple[str, ProgressView] | None = state.memo.get((PROGRESS, study.hash))
@@ -76,8 +75,7 @@ def _beside(location: Location, loop: Loop) -> list[Loop]:
 
 
 def _look_alike(loop: Loop, other_loop: Loop) -> bool:
-    """True if the turns of two loops are the same to a participant: of one name, or with the same kinds of steps, as a
-    check after questions, which must not be told from them."""
+    """True if of one name, or kinds of steps: participants must not tell checks from the questions before."""
     return loop.each == other_loop.each or list(map(type, loop.flow)) == list(map(type, other_loop.flow))
 
 

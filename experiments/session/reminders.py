@@ -74,8 +74,7 @@ class _Attempt:
 def next_reminder(
     study: Study, history: WaveHistory, events: Sequence[Event], reachable: Collection[Channel], now_us: int
 ) -> NextReminder | None:
-    """The next reminder of a person; `events` are those of the first session, `reachable` the channels by which a
-    message would reach the person."""
+    """`events` are those of the first session, `reachable` the channels by which a message would arrive."""
     window, reminders = next_window(wave_schedule(study, history, now_us)), study.file.reminders
     if reminders is None or window is None or window.wave == study.waves[0].id or window.opens_us is None:
         return None

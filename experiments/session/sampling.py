@@ -23,10 +23,7 @@ from problems.problem import Problem
 
 
 def draw_fact(location: Location, taken: Mapping[str, int]) -> dict[str, Any]:
-    """The data of the event `drawn` for the undrawn loop at this location. Raises StudyError if the pool is too small.
-
-    `taken` is how often each problem was drawn by all participants; only loops with a target read it.
-    """
+    """The data of `drawn`; raises StudyError if the pool is too small. `taken` (draws by everybody) is for targets."""
     node = location.node
     assert isinstance(node, Loop)  # noqa: S101
     wanted = {tag: location.fill_stored(value) for tag, value in node.where.items()}

@@ -54,9 +54,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 @lru_cache(maxsize=5_000)
 def public_id(seed: str, label: str, length: int = 10) -> str:
-    """An identifier of letters and digits for exports, from which the seed cannot be derived.
-
-    Cached, because every row of a session contains it."""
+    """Letters and digits, from which the seed cannot be derived; cached, because every row contains it."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     letters = []
     for _ in range(length):
@@ -71,8 +69,7 @@ def public_uuid(seed: str, label: str) -> str:
 
 
 def public_number(seed: str, label: str, digits: int) -> str:
-    """A number of so many digits, from which seed and label cannot be derived. The first digit is not 0, so that
-    programs that parse it as a number keep all digits."""
+    """Seed and label cannot be derived from it. No leading 0, so that parsing it as a number keeps all digits."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     first = 10 ** (digits - 1)
     return str(first + number % (9 * first))

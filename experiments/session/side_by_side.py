@@ -59,7 +59,6 @@ class ComparisonRound(Replies):
 
 
 def opening_replies(events: Sequence[Event]) -> Replies:
-    """The replies before the first message."""
     found = Replies()
     for event in takewhile(lambda event: event.kind != "said", events):
         found.add(event)
@@ -85,7 +84,6 @@ def rounds(events: Sequence[Event]) -> list[ComparisonRound]:
 
 
 def models_by_slot(events: Sequence[Event]) -> Mapping[str, str]:
-    """The drawn models by slot."""
     return dict(zip(SLOTS, orders_of(events).get("models", ()), strict=False))
 
 

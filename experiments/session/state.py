@@ -64,8 +64,7 @@ def factors_of(study: Study, state: State) -> Mapping[str, Factor]:
 
 
 def holds_place(study: Study, state: State) -> bool:
-    """True if the session counts against the quota: from the start, or from consent if the study has `admission`. A
-    person counts once, in the first wave."""
+    """True from the start, or from consent if the study has `admission`; a person counts in the first wave only."""
     if is_later_wave(study, state):
         return False
     if not study.admission or state.factors:
@@ -79,22 +78,17 @@ LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
 
 
 def outcome_of(finished: Data) -> str:
-    """The outcome in the data of an event `finished`."""
     return str(finished.get("outcome", "complete"))
 
 
 def flow_of(study: Study, state: State) -> Sequence[Node]:
-    """The part of the study's flow that a session walks: that of its own wave."""
     wave = state.enrolled.get("wave")
     return tuple(node for node in study.flow if node.id == wave) if wave else study.flow
 
 
 def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
-    """The locations in the participant's order, including ones that are not done; the caller stops at the first of
-    those.
-
-    `start` is the path of a location that was reached earlier: those before it are left out.
-    """
+    """In the participant's order, also those that are not done; the caller stops at the first of them. Those before
+    `start`, a path that was reached earlier, are left out."""
     values = {**study.constants, **state.factors}
     yield from _walk(study, state, flow_of(study, state), "", Scope(values), start)
 
@@ -147,10 +141,7 @@ def _turns(study: Study, state: State, loop: Loop, path: str, scope: Scope, star
 
 @dataclass(frozen=True, slots=True)
 class VisitedNode:
-    """A location that was reached, without its study and state.
-
-    A Location in the cache of a state would refer to that state: a cycle, which only the garbage collector frees.
-    """
+    """A reached location without its state, in whose cache it would be a cycle for the garbage collector."""
 
     path: str
     node: Step | Loop
@@ -159,11 +150,8 @@ class VisitedNode:
 
 @dataclass(frozen=True, slots=True)
 class VisitedPath:
-    """The locations that the participant has reached, in order. The last is the current one, unless all are done
-    (`over`).
-
-    `seq` is the number of the last event that it takes into account.
-    """
+    """The locations reached, in order; the last is the current one, unless all are done (`over`). `seq` is the number
+    of the last event that it takes into account."""
 
     seq: int
     stops: tuple[VisitedNode, ...]
@@ -175,8 +163,7 @@ class VisitedPath:
 
 
 def visited_path(study: Study, state: State) -> VisitedPath:
-    """The locations that the participant has reached. A done location stays done, so the search continues from the
-    path that `cached_path` carried over from an earlier state."""
+    """A done location stays done, so the search continues from the path that `cached_path` carried over."""
     key = (TRAIL, study.hash)
     known: VisitedPath | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
@@ -207,9 +194,8 @@ def _walk_on(study: Study, state: State, visited_nodes: tuple[VisitedNode, ...],
 
 
 def cached_path(state: State, event: Event) -> dict[tuple[str, str], Any]:
-    """The cached values of a state that the state after one more event can reuse: those of `memoized_until`, and the
-    visited path. An event belongs to the last location and changes none before it, except for the kinds in LASTING,
-    which decide which locations there are."""
+    """The cached values that the state after one more event can reuse: those of `memoized_until`, and the visited path.
+    An event changes no location before the last, but for the kinds in LASTING, which decide which there are."""
     return {key: known for key, known in state.memo.items() if key[0] in LASTING and event.kind not in LASTING[key[0]]}
 
 

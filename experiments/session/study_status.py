@@ -52,8 +52,6 @@ EVERYBODY: Where = ()
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """The current status of a study."""
-
     budgets: Mapping[Where, float] = field(default_factory=dict)
     caps: Mapping[Where, int | None] = field(default_factory=dict)
     """The quotas that replace those of the study file; None for no quota."""
@@ -77,8 +75,7 @@ class StudyStatus:
 
     @property
     def allowed(self) -> tuple[Decision, ...]:
-        """The decisions that are possible now. A study that is open because nothing was decided can be opened too, so
-        that publishing it does not stop it."""
+        """One that is open because nothing was decided can be opened too, so that publishing it does not stop it."""
         first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
         found = (*first, *CHANGES[self.state], *ALWAYS)
         return tuple(kind for kind in found if not (kind == "archived" and self.archived))

@@ -74,8 +74,7 @@ def _given_us(state: State, path: str = "") -> int:
 
 
 def timing(location: Location, step: Step) -> Timing:
-    """The times of a step's screen: when it may be left, and the earlier of the step's and the session's deadlines.
-    The inactivity deadline is not shown."""
+    """When it may be left, and the earlier deadline of step and session; that for inactivity is not shown."""
     opens = shown_us(location) + _us(step.min_time_s) if step.min_time_s else None
     first = next((due for due in deadlines(location.study, location.state) if due.kind != "away"), None)
     if first is None:
@@ -112,13 +111,10 @@ def check_minimum_time(location: Location, action: Action) -> None:
 
 
 def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    """The event of a deadline that has passed at the action's time; raises Refused if none has.
-
-    The action's data has what is not in the events: `seen_us`, the time of the last sign of activity, `typed`, the
-    unsent answers on the current screen, and `attended`, whether that screen gave a sign that somebody was there. A
-    reply in progress is stopped first, so that the part of it that was shown is recorded; so is one whose model asks
-    for permission, whose call is not made then.
-    """
+    """The event of a deadline that has passed at the action's time; raises Refused if none has. The action's data has
+    `seen_us`, the last sign of activity, `typed`, the unsent answers, and `attended`, whether the screen gave a sign.
+    A reply in progress is stopped first, to record what was shown; so is one that asks for permission, without its
+    call."""
     due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
     place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
@@ -139,7 +135,6 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def typed_values(location: Location | None, data: Data) -> dict[str, Any]:
-    """The unsent answers on the current screen, which are in an action's data as `typed`."""
     fields = location.node.fields(location) if location is not None and isinstance(location.node, Step) else ()
     return stored(fields, data.get("typed", {}))
 
@@ -201,8 +196,7 @@ def notice_of_expiry(location: Location) -> tuple[NoticeBlock, ...]:
 
 
 def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Deadline | None:
-    """The first deadline that passed at least GRACE_US ago; None if there is none. `seen_us` is the last sign of
-    activity, which postpones an `away` deadline."""
+    """The first that passed at least GRACE_US ago. `seen_us`, the last activity, postpones an `away` deadline."""
     for due in deadlines(study, state):
         late = due.at_us + GRACE_US <= now_us
         if late and (due.kind != "away" or seen_us + _us(study.file.session_limits.away_after_s or 0) <= now_us):
@@ -259,7 +253,6 @@ def seconds_shown(location: Location) -> float | None:
 
 
 def by_path(records: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """Group the reports of pages by the step's path."""
     found: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         found.setdefault(record["path"], []).append({**record["data"], "kind": record["kind"]})

@@ -81,8 +81,7 @@ class ToolCallState:
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
 
     def step(self, tools: ToolSet, *, whole: bool = False, over: bool = False) -> ToolStep:
-        """The call as the participant sees it; `whole`, with its arguments, where they decide on it; `over` once its
-        reply has ended."""
+        """As the participant sees it: `whole`, with its arguments, to decide on it; `over` once its reply ended."""
         end = self.end
         state: StepState = "waiting" if self.waits(tools) else "running"
         if over:
@@ -130,8 +129,6 @@ def _in_order(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """The calls that a model asked for at once."""
-
     called: Event
     calls: tuple[ToolCallState, ...]
     over: bool = False
@@ -143,7 +140,6 @@ class ToolRound:
         return next((call for call in self.calls if call.end is None), None)
 
     def message(self, tools: ToolSet) -> ChatMessage:
-        """The round as the participant sees it."""
         steps = () if tools.show == "none" else tuple(call.step(tools, over=self.over) for call in self.calls)
         return ChatMessage("Bot", str(self.called.data.get("text", "")), steps=steps, interim=True)
 
@@ -208,7 +204,6 @@ def awaited_approval(events: Sequence[Event], tools: ToolSet, slot: str = "") ->
 
 
 def approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> Approval | None:
-    """Return the decision that waits for the participant, as they see it."""
     awaited = awaited_approval(events, tools, slot)
     if awaited is None:
         return None
@@ -222,8 +217,7 @@ def _named(call: ToolCallState, slot: str) -> str:
 
 
 def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slot: str = "") -> PendingTask | None:
-    """The call that is due now, of the set `name`; None if there is none, or the participant must allow it first. It
-    has the slot of the reply that it is for, as the two are never due at once."""
+    """None if there is none, or it must be allowed first. In its reply's slot: the two are never due at once."""
     found = open_round(events, slot)
     call = found.open_call if found else None
     if found is None or call is None or call.waits(tools):
@@ -279,8 +273,7 @@ def made_calls(events: Sequence[Event], slot: str = "") -> Iterator[tuple[str, d
 
 
 def rounds_by_message(messages: Sequence[Event], events: Sequence[Event], slot: str) -> dict[int, list[dict[str, Any]]]:
-    """The messages of a prompt that are rounds of tools, by the number of the participant's message that each belongs
-    to; 0 before any. They are those of the column whose reply follows, and of `slot` where none does yet."""
+    """By the number of the participant's message, 0 before any; of the column that replies next, or `slot`."""
     whose, following = dict[int, str](), slot
     for event in reversed(messages):
         if event.kind == "said":

@@ -31,8 +31,7 @@ PENDING: frozenset[WaveState] = frozenset({"upcoming", "open", "late", "live"})
 
 @dataclass(frozen=True, slots=True)
 class WaveVisit:
-    """A person's session of a wave; `ended_us` and `outcome` are None while it is in progress. `until_us` is the end
-    that its event `enrolled` set, in the time zone that was known then."""
+    """`ended_us` and `outcome` are None while it lasts; `until_us` is as its event `enrolled` set it."""
 
     wave: str
     begun_us: int
@@ -51,13 +50,9 @@ class WaveHistory:
 
 @dataclass(frozen=True, slots=True)
 class WaveWindow:
-    """A wave of a person. It is open from `opens_us` to `closes_us`, late until `until_us`, then missed; None where a
-    time is not known yet, or where it stays open.
-
-    `upcoming`: it opens later. `open`, `late`: it can be started; late is within the grace. `live`: its session is in
-    progress. `done`: completed. `missed`: not completed in time. `dropped`: it never opens for this person.
-    `round` is 2 when the person was invited again.
-    """
+    """Open from `opens_us` to `closes_us`, late until `until_us`, then missed; None where a time is not known yet, or
+    it stays open. `upcoming` opens later; `open` and `late` (within the grace) can be started; `live` is in progress;
+    `done` completed; `missed` not completed in time; `dropped` never opens. `round` is 2 for those invited again."""
 
     wave: str
     state: WaveState
@@ -141,8 +136,7 @@ def _opens_us(wave: Wave, earlier: Sequence[WaveWindow], visits: Mapping[str, Wa
 
 
 def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: State | None = None) -> dict[str, Any]:
-    """Return the wave's part of the event `enrolled`; `state` is that of the person's first session, if this is a later
-    one."""
+    """`state` is that of the person's first session, if this is a later one."""
     factors = {name: value for name, value in state.factors.items() if name in study.factors} if state else None
     known: dict[str, Any] = {"zone": zone or None, "until_us": window.until_us, "late": window.state == "late" or None}
     known |= {"person": person, "wave": window.wave, "factors": factors}

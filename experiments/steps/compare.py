@@ -318,8 +318,7 @@ class CompareStep(ConversationDesign, OptionsStep):
                 return (Fact("submitted"),)
 
     def _retried(self, replies: reading.Replies | None, slot: Any) -> tuple[Fact, ...]:
-        """Retry a failed column, or all failed ones if `slot` is not given, together with all stopped ones: a stopped
-        reply must not be compared with a new one."""
+        """Without `slot` all failed ones; the stopped ones too, as they must not be compared with a new reply."""
         failed, stopped = self._failed(replies), self._stopped(replies)
         if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "No reply in that column can be requested again.")

@@ -34,8 +34,7 @@ Asked = Annotated[
 
 
 def _part(question: Field) -> tuple[str, ...]:
-    """The same for questions that stay together: the rows of a table, and the items of an instrument on lines, whose
-    heading is above the first."""
+    """Equal for questions that stay together: a table's rows, and an instrument's items below a heading."""
     if isinstance(question, MatrixField) and question.matrix:
         return (question.matrix, *question.options.values())
     return ("line", question.instrument) if isinstance(question, ItemOnLine) else ("one", question.name)

@@ -145,8 +145,7 @@ class WorkStep(ModelConversation):
                 return super().decide(location, action)
 
     def _edited(self, location: Location, given: Data) -> tuple[Fact, ...]:
-        """The changes of a participant who saw a `version` and made `text` of it; `over` if their page has put words
-        of theirs in place of somebody else's."""
+        """By one who saw `version` and made `text` of it; `over` if in place of somebody else's words."""
         document, version, text = self.document(location), given.get("version"), given.get("text")
         if not isinstance(version, int) or not 0 <= version <= document.version or not isinstance(text, str):
             raise Refused("invalid", "There is no such version of the text.")

@@ -22,10 +22,7 @@ class StrictModel(BaseModel):
 
 
 class AsTyped(str):
-    """A number whose spelling differs from Python's (1.10, 1e3), so that a text field keeps it as typed.
-
-    Where a number is expected, it is parsed like any text; where anything is allowed, `Values` convert it.
-    """
+    """A number spelled unlike Python's (1.10, 1e3): texts keep it, numbers parse it, `Values` convert it."""
 
     __slots__ = ()
 

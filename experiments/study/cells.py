@@ -49,8 +49,7 @@ def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
 
 
 def outside_cell(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
-    """The first factor with which the number of cells exceeds `most`; None if it does not. At most `most` cells are
-    built."""
+    """The first with which the number of cells exceeds `most`, of which no more are built; None without one."""
     found: list[Mapping[str, str]] = [{}]
     for name, factor in factors.items():
         drawn = ({**got, name: value} for got in found for value in _shares(factor, pools, got))
@@ -81,11 +80,8 @@ def open_cells(all_cells: Iterable[Cell], counts: Counts, quotas: Iterable[Quota
 
 @dataclass(frozen=True, slots=True)
 class CellStatus:
-    """A cell with the numbers of its participants.
-
-    `planned` is its share of new participants, among the open cells; `wanted` how many the quotas want to complete it,
-    None without a quota. `shut` is the reason if it is closed; its `planned` share is then None.
-    """
+    """`planned` is its share of new participants among open cells, `wanted` how many the quotas want to complete it
+    (None without a quota). `shut` is the reason if it is closed; `planned` is then None."""
 
     values: Mapping[str, str]
     complete: int
@@ -116,11 +112,8 @@ def wanted_overall(quotas: Iterable[Quota]) -> int | None:
 
 
 def wanted_in(cells: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
-    """The number of participants wanted in each cell, in the order of the cells; None where no quota gives it.
-
-    A quota is shared out among its cells by their weights. What a cell cannot take of the quota for all participants,
-    because a quota of its own is smaller, goes to the other cells.
-    """
+    """In the order of the cells; None where no quota gives it. A quota is shared out by weights; what a cell cannot
+    take of the one for all, because a quota of its own is smaller, goes to the others."""
     parts = [(cap, sum(cell.weight for cell in cells if cell.within(cap.where))) for cap in quotas if cap.where]
     own = [
         min((cap.max * cell.weight / whole for cap, whole in parts if whole and cell.within(cap.where)), default=inf)

@@ -410,8 +410,7 @@ def stored(fields: Sequence[Field], entered: Mapping[str, Any]) -> dict[str, Any
 
 @lru_cache(maxsize=1_000)
 def choice(options: tuple[Option, ...], keys: tuple[str, ...] = ()) -> SingleChoice:
-    """The field for choosing one of a problem's options; cached, as participants have problems in common. `keys` are
-    what is stored for them, where they have letters instead."""
+    """Cached, as participants have problems in common. `keys` are what is stored, for options with letters."""
     texts = {option.key: option.text for option in options}
     if keys:
         return LetteredChoice(name="answer", options=texts, keys=dict(zip(texts, keys, strict=True)))

@@ -37,11 +37,8 @@ class DrawRecord:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a session: the fold of its events.
-
-    `seq` is the number of the last event, `changed` that of the last event that changed the screen. `draws` and `facts`
-    are by path; `keys` are the idempotency keys of all actions.
-    """
+    """The fold of a session's events. `seq` is the number of the last one, `changed` that of the last that changed the
+    screen. `draws` and `facts` are by path; `keys` are the idempotency keys of all actions."""
 
     seq: int = 0
     changed: int = 0
@@ -61,8 +58,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class LoopTurn:
-    """A turn of a loop around a location: the loop, the path prefix of the turn, its index from 0, and the number of
-    turns."""
+    """Around a location: the loop, the path prefix, its index from 0, and the number of turns."""
 
     node: Loop
     prefix: str
@@ -72,8 +68,7 @@ class LoopTurn:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names in scope at a location. `phases` (with their paths) and `turns` go from the outermost to the
-    innermost."""
+    """`phases` (with their paths) and `turns` go from the outermost to the innermost."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     phases: tuple[tuple[Phase, str], ...] = ()
@@ -205,7 +200,6 @@ def orders_of(events: Iterable[Event]) -> Data:
 
 
 def in_order(fields: Sequence[Field], events: Iterable[Event]) -> tuple[Field, ...]:
-    """The questions of a step as they are shown."""
     found = orders_of(events)
     choices, places = found.get("choices", {}), {name: place for place, name in enumerate(found.get("questions", ()))}
     shown = (
@@ -231,8 +225,7 @@ def language_of(study: Study, state: State) -> str:
 
 
 def as_words(wanted: object) -> frozenset[str]:
-    """The values that a condition allows, as texts. A truth value stands for a checkbox, and for an option of that
-    name."""
+    """As texts; a truth value stands for a checkbox, and for an option of that name."""
     each = wanted if isinstance(wanted, tuple | list) else (wanted,)
     return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
 

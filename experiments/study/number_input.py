@@ -24,12 +24,9 @@ class GroupedThousands(ValueError):
 
 
 def read_number(text: str, *, integer: bool) -> int | float:
-    """The number in a participant's input.
-
-    Blanks and apostrophes may stand between thousands; so may points or commas where nothing else can be meant, as in
-    1.234,5 or 1,234,567. 1,234 raises GroupedThousands, and so does 1.234 where a whole number is asked for; otherwise
-    a point stands before decimals. Raises ValueError if the text is no number.
-    """
+    """Blanks and apostrophes may stand between thousands, points or commas where nothing else can be meant, as in
+    1.234,5 or 1,234,567. 1,234 raises GroupedThousands, and so does 1.234 for a whole number; otherwise a point stands
+    before decimals. Raises ValueError if the text is no number."""
     plain = re.sub(r"^([+-]) +", r"\1", _BIDI_MARKS.sub("", text).translate(_SIGNS).strip())
     if one := _ONE_GROUP.fullmatch(plain):
         if integer or one[1] == ",":

@@ -30,8 +30,7 @@ def drawn(order: Order, keys: Sequence[str], label: str, draw: Draw) -> list[str
 
 
 def drawn_choices(order: Order, fields: Sequence[Field], draw: Draw) -> dict[str, list[str]]:
-    """The options of questions in random order, by name; the rows of a table have theirs in common. Points of scales
-    stay in order, and so do options that are to be `last`."""
+    """By name; a table's rows have theirs in common. Points of scales and `last` options stay in order."""
     if order == "listed":
         return {}
     found = {}

@@ -49,8 +49,7 @@ def words(text: str) -> list[str]:
 
 
 def language(text: str) -> str | None:
-    """The language of a text: by its script, or in Latin script by the function words of seven languages, of which the
-    one with most hits (at least two) counts; None if there are too few, or two languages have as many."""
+    """By script, or in Latin by most function words (at least two) of seven languages; None if few, or a tie."""
     letters = Counter(unicodedata.name(letter, "").partition(" LETTER")[0] for letter in text if letter.isalpha())
     for tag, names in SCRIPTS.items():
         if sum(n for name, n in letters.items() if re.match(names, name)) > sum(letters.values()) / 3:
@@ -79,13 +78,10 @@ def questions(text: str) -> int:
 
 
 def gives_answer(text: str, problem: Problem | None) -> bool | None:
-    """Return True if a reply gives a problem's right answer away; None where no right answer is known.
-
-    Of a problem with options: it states the letter of the right one (`the answer is B`, `**B**`, `option B`), or names
-    it alone, by its letter with a bracket or full stop or by its text, and none of the others. Without options: the
-    right answer is in it, as a text or a number. What is in the problem's own text counts only where it is stated as
-    the answer. The letters are A, B, ... in the order of the options.
-    """
+    """None where no right answer is known. Of a problem with options: it states the letter of the right one (`the
+    answer is B`, `**B**`, `option B`), or names it alone, by its letter with a bracket or full stop or by its text.
+    Without: the answer is in it, as a text or a number. What is in the problem's own text counts only where it is
+    stated as the answer. The letters are A, B, ... in the order of the options."""
     if problem is None or problem.answer is None:
         return None
     said, asked = plain(text), plain(problem.plain or problem.text)
@@ -106,8 +102,7 @@ def gives_answer(text: str, problem: Problem | None) -> bool | None:
 
 
 def matched(pattern: str, text: str) -> str | bool | None:
-    """Return the part of a text that matches a pattern, at most 200 characters; False if nothing does, None if the
-    search takes too long."""
+    """The part, at most 200 characters; False if nothing matches, None if the search takes too long."""
     import regex  # only studies with such expressions wait for it
 
     try:

@@ -44,8 +44,7 @@ def resolve(
     instruments: Mapping[str, Mapping[str, Json]] = {},
     check: Check | None = None,
 ) -> Study:
-    """A study from its file, the available protocols, its pools of problems and the available instruments; raises
-    StudyError with all errors, also those that a further `check` finds."""
+    """Raises StudyError with all errors, also those that a further `check` finds."""
     name = str(raw.get("study", "study"))
     file, faults = parse_leniently(raw)
     if file is None:
@@ -76,8 +75,7 @@ def resolve(
 
 
 def with_pictures(study: Study, pictures: Mapping[str, Picture], files: Mapping[str, bytes]) -> Study:
-    """The study with the pictures that its texts ask for; they become part of its document and hash. `files` is their
-    content by SHA-256."""
+    """The pictures become part of its document and hash; `files` is their content by SHA-256."""
     if not pictures:
         return study
     named = {key: picture.to_json() for key, picture in sorted(pictures.items())}
@@ -103,8 +101,7 @@ def _wording() -> dict[str, Any]:
 
 
 def restore(document: str) -> Study:
-    """The study of a `document`, which was validated when it was made. Raises StudyError if it needs a step of a
-    package that is no longer installed."""
+    """It was validated when it was made. Raises StudyError if a step's package is no longer installed."""
     parts = json.loads(document)
     # A document leaves out what is null, which is not the default here.
     parts["file"].setdefault("session_limits", {}).setdefault("end_after_unattended", None)

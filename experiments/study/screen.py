@@ -25,11 +25,8 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ProblemBlock:
-    """The current problem; `options` are shown disabled if they are not a field of the form.
-
-    `plain` and `plain_options` (by key) are without markup; participants do not see them. Simulated users read them, as
-    ChatBench's do.
-    """
+    """`options` are shown disabled if they are not a field of the form. `plain` and `plain_options` (by key) have no
+    markup; simulated users read them, as ChatBench's do."""
 
     kind: ClassVar[str] = "problem"
     text: str
@@ -76,8 +73,7 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that the participant must allow or refuse now, by a name that no other on the screen has; `again` if it
-    may have been made already."""
+    """By a name that no other on the screen has; `again` if it may have been made already."""
 
     call: str
     step: ToolStep
@@ -100,8 +96,7 @@ class ShownPicture:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """The pictures that are attached to the next message, how many more can be, and how large: a file in bytes, a
-    picture in pixels."""
+    """Those of the next message, how many more can be, and the limits of a file in bytes, a picture in pixels."""
 
     pictures: tuple[ShownPicture, ...]
     left: int
@@ -133,11 +128,8 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBlock:
-    """A finished conversation for review; `ratings[i]` are the fields that rate its i-th turn, if any.
-
-    A turn is a message of "You" and what follows it. `you` and `bot` are the labels of the two; the title is the
-    default for the latter. With `judged`, the last message is marked as the one that the form is about.
-    """
+    """`ratings[i]` rate its i-th turn: a message of "You" and what follows it. `you` and `bot` are the labels of the
+    two, the title by default for the latter. With `judged`, the last message is marked as the form's subject."""
 
     kind: ClassVar[str] = "transcript"
     title: str
@@ -199,8 +191,7 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A message with its replies side by side, and the vote as text once it is given. The message is empty where the
-    assistants open."""
+    """The vote is a text once it is given; the message is empty where the assistants open."""
 
     message: str
     replies: tuple[ReplyView, ...]
@@ -209,10 +200,7 @@ class RoundView:
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """The conversation beside the form: its messages, and what the participant can do next.
-
-    With `columns` it is a conversation with several models, in `rounds`; `rating` is then the vote.
-    """
+    """With `columns` it is a conversation with several models, in `rounds`; `rating` is then the vote."""
 
     title: str
     messages: tuple[ChatMessage, ...]
@@ -261,8 +249,7 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """A change of a document that a button takes back: one by the model, one of the participant's over the words of
-    somebody else or of the model, or one that took such a change back (`undone`, `others_used`)."""
+    """One that a button takes back: the model's, one over others' words, or one that took such back (`undone`)."""
 
     version: int
     kind: Literal["model", "over", "over_model", "undone", "others_used"]
@@ -287,9 +274,6 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The content of a step's screen: text blocks, a form, perhaps a chat and a document, and the labels of its
-    buttons."""
-
     title: str = ""
     blocks: tuple[Block, ...] = ()
     fields: tuple[Field, ...] = ()
@@ -329,8 +313,6 @@ class HelpView:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A participant's current screen: the panel of a step, its path, and the available actions."""
-
     path: str
     seen: int
     panel: Panel
@@ -366,8 +348,7 @@ def fields_on_screen(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a draft that belong to a screen: those of its fields, a chat's next message, and reasons for
-    refusing calls."""
+    """The values that belong to a screen: its fields, a chat's next message, and reasons for refusing calls."""
     room = {field.name: draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
         room |= dict.fromkeys((MESSAGE_DRAFT, *(one.draft for one in screen.panel.chat.approvals)), DRAFT_CHARS)

@@ -18,8 +18,7 @@ from problems.text import texts_in
 
 
 class PlacedStep(NamedTuple):
-    """A step, its path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost
-    first."""
+    """Its path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost first."""
 
     path: str
     step: Step
@@ -38,8 +37,7 @@ class PlacedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A resolved study, which the engine interprets. It is made by `resolve` or, from its `document`, by `restore`,
-    and never changed."""
+    """Made by `resolve` or, from its `document`, by `restore`, and never changed."""
 
     file: StudyFile
     flow: tuple[Node, ...]
@@ -94,7 +92,6 @@ class Study:
 
     @cached_property
     def steps(self) -> tuple[tuple[str, Step], ...]:
-        """Every step with its path."""
         return tuple((placed.path, placed.step) for placed in self.placed_steps)
 
     @cached_property

@@ -21,8 +21,7 @@ TICKED, NOT_TICKED = "Ticked", "Not ticked"
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """A question with its answer as texts. `given` is empty if there is no answer; `correct` is None if the question
-    has no correct answer."""
+    """As texts: `given` is empty without an answer, `correct` None if the question has no correct one."""
 
     name: str
     question: str

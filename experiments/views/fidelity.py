@@ -19,8 +19,7 @@ Condition = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a rule on a reply: `kept` is None where it could not be known. `of` is the number of the reply's
-    event, `replied`, or `withheld` if it was not `shown`. `condition` has factors and what loops vary, with values."""
+    """`kept` is None where unknown; `of` is the number of the event, `replied`, or `withheld` if not `shown`."""
 
     of: int
     path: str
@@ -66,8 +65,7 @@ def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
 
 
 def adherence(verdicts: Iterable[Verdict], *, withheld: bool = False) -> Adherence:
-    """Count the replies that kept each rule, of those that participants read; with `withheld`, of all that models
-    gave."""
+    """Of the replies that participants read; with `withheld`, of all that models gave."""
     return added_up(
         {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(one.kept, 1)}
         for one in verdicts

@@ -52,8 +52,7 @@ class SessionGroup:
 
 @dataclass(frozen=True, slots=True)
 class StepCount:
-    """The sessions of a step: how many have it in their condition (`of`), reached it, stopped there and are there now,
-    and since when at the earliest."""
+    """Sessions that have it in their condition (`of`), reached it, stopped there, are there now and since when."""
 
     path: str
     kind: str

@@ -19,8 +19,7 @@ from experiments.study.study import Study
 
 @dataclass(frozen=True, slots=True)
 class InstrumentAnswers:
-    """The answers of one participant to an instrument at one place: numbers by the id of the item. Items without an
-    answer are left out."""
+    """Of one participant at one place: numbers by the id of the item; those without an answer are left out."""
 
     instrument: Instrument
     event: Event

@@ -71,9 +71,7 @@ class RatedTurn:
 
 @dataclass(frozen=True, slots=True)
 class ProblemTurn:
-    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop;
-    `groups` are the groups of problems (sets, batches) whose loops are around it, outermost first.
-    """
+    """`position` counts from 0 over the session, `turn` within its loop; `groups` are outermost first."""
 
     prefix: str
     pool: str
@@ -111,8 +109,7 @@ class ProblemTurn:
 
 
 def model_at(step: Step, scope: Scope) -> str | None:
-    """The model that replies in a step, or around one without a conversation: the one in scope, or the only one of the
-    conversations of its loop; None if there is none, or several."""
+    """The one in scope, or the only one of its loop's conversations; None if there is none, or several."""
     around = nodes_of(scope.turns[-1].node.flow) if scope.turns else ()
     steps = (node for node in around if isinstance(node, Step))
     return _only_model((step,), scope) or scope.values.get("model") or _only_model(steps, scope)
@@ -147,10 +144,8 @@ def problem_turns(study: Study, state: State) -> tuple[ProblemTurn, ...]:
 
 
 def each_problem_turn(*until: str) -> Callable[[Callable[[State, ProblemTurn], T]], Callable[[Study, State], list[T]]]:
-    """Decorate a pure function of a problem turn, so that it returns the results of all turns, in order.
-
-    A result is cached until its turn changes, or until an event of one of the kinds `until`. Of the state the function
-    may read only the seed and what events of these kinds change."""
+    """Decorate a function to return its results of all turns, in order, cached until the turn changes, or there is an
+    event of a kind in `until`. Of the state it may read only the seed and what events of these kinds change."""
 
     def of_each(find: Callable[[State, ProblemTurn], T]) -> Callable[[Study, State], list[T]]:
         name = f"{find.__module__}.{find.__qualname__}"
@@ -201,11 +196,8 @@ def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...
 
 
 def took_ms(state: State, step: StepRecord) -> int | None:
-    """Milliseconds from when a step was shown to when it was submitted; None if it was not.
-
-    A screen is shown at the event before the step's first one, whoever caused it (a submitted step, a draw). Notes are
-    ignored, because they change no screen. Breaks count: a participant who came back the next day took a day.
-    """
+    """None if it was not submitted. A screen is shown at the event before the step's first one, whoever caused it,
+    other than notes. Breaks count: a participant who came back the next day took a day."""
     if step.submitted is None:
         return None
     before = (state.events[seq - 1] for seq in range(step.events[0].seq - 1, 0, -1))

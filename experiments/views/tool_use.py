@@ -30,9 +30,7 @@ AFTER = ("replied", "opened", "failed", "retried", "said")
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call that a model asked for: the number (`seq`) of the `message` that it belongs to (0
-    before any), the `number` of the call for the reply, from 1, and the event of this `reply`; None if there is
-    none."""
+    """`message` is the `seq` of its message (0 before any), `number` counts calls for the `reply` from 1."""
 
     round: ToolRound
     call: ToolCallState
@@ -100,8 +98,7 @@ def tool_uses(events: Sequence[Event]) -> tuple[ToolUse, ...]:
 
 
 def seen_before(location: Location) -> Mapping[int, str]:
-    """Return as text what the participant saw of the use of tools before each reply, by the number (`seq`) of the
-    reply."""
+    """As text, by the number (`seq`) of the reply."""
     design, found = location.node, dict[int, dict[int, str]]()
     tools = design.tool_set(location)[1] if isinstance(design, ConversationDesign) else None
     for use in tool_uses(location.facts) if tools else ():

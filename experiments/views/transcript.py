@@ -38,11 +38,8 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """A message of a conversation: `called` is its sender as shown to the participant, `model` the model that wrote it.
-
-    `mark` is cut_off, stopped, expired or failed, or empty for a complete message. The text of a failed reply is its
-    reason. The text of the call of a tool (`use`) is what the model read of its result.
-    """
+    """`called` is its sender as shown. `mark` is cut_off, stopped, expired, failed or empty. A failed reply has its
+    reason as text, the call of a tool (`use`) what the model read of its result."""
 
     role: str
     called: str
@@ -56,8 +53,6 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
-    """A message with its replies, the answers about it, and the vote as text."""
-
     lines: tuple[TranscriptLine, ...]
     answers: tuple[AnswerView, ...] = ()
     voted: str = ""
@@ -65,8 +60,7 @@ class TranscriptTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationView:
-    """A conversation. `again`: it was shown for review, or is one of other people. `waiting`: a reply is in
-    progress."""
+    """`again`: shown for review, or one of other people. `waiting`: a reply is in progress."""
 
     title: str
     turns: tuple[TranscriptTurn, ...]
@@ -248,8 +242,7 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TranscriptRemark:
-    """A remark on a session: a note, a flag, an exclusion or an annotation; `who` is the researcher or the model that
-    made it, if recorded."""
+    """A note, a flag, an exclusion or an annotation; `who` is the researcher or the model, if recorded."""
 
     seq: int
     at_us: int
@@ -262,10 +255,7 @@ class TranscriptRemark:
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """A screen as it was before it was left, the kind of event that left it (empty if it is current), and the answers.
-
-    `answers` are those to the form; answers about a turn of a conversation are in `talks`.
-    """
+    """As it was before an event of this kind left it (empty: the current one); `talks` have answers about turns."""
 
     screen: Screen
     kind: str
@@ -432,8 +422,6 @@ def _in_words(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An event on the timeline: its number, the time since the start, and a label."""
-
     number: int
     at_us: int
     since_us: int

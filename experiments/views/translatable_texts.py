@@ -35,8 +35,7 @@ def texts_of(study: Study) -> tuple[str, ...]:
 
 
 def prompts_of(study: Study) -> tuple[str, ...]:
-    """The models' system prompts and additions to them, which can be translated too: they are filled in the session's
-    language."""
+    """System prompts and additions, which can be translated too: they are filled in the session's language."""
     systems = [model.system for model in study.file.models.values()]
     for _, step in study.steps:
         systems += [one.text for one in step.system_additions or ()] if isinstance(step, ConversationDesign) else []

@@ -79,8 +79,7 @@ def embed_advice(study: Study) -> Iterator[str]:
 
 
 def sent_paths(study: Study) -> Mapping[str, str]:
-    """The answers that can be sent, as `step.question`, each with the path of its step: those of steps outside of
-    loops whose id no other step has."""
+    """As `step.question`, with the path of its step, outside of loops and with an id that no other has."""
     ids = Counter(step.id for _, step in study.steps)
     once: list[tuple[str, Step]] = [
         (path, step) for path, step in study.steps if "[*]" not in path and ids[step.id] == 1

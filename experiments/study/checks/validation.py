@@ -65,9 +65,7 @@ UNEXPORTED = "is unknown to the files of `chatbench`; take that out of `export_s
 
 @dataclass(frozen=True)
 class NameScope:
-    """The names that can be referred to at a location. `values` has the values of factors and loop variables; `limits`
-    has those with which the location is reached, by the conditions around it; `problems` are those of the loop around
-    it."""
+    """`values` of factors and loop variables, `limits` those left by the conditions around, the loop's `problems`."""
 
     known: frozenset[str]
     steps: frozenset[str] = frozenset()
@@ -420,8 +418,7 @@ def _pick(study: Study, loop: Loop, pick: ByFactor, at: str) -> Iterator[Validat
 
 
 def _may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
-    """The models to which a step's keys can refer at a place, also those that the study does not have; a value of
-    `model` that is none is an error of its factor or loop."""
+    """Also unknown ones; a value of `model` that is no model is an error of its factor or loop."""
     found: dict[str, None] = {}
     for text in texts:
         slot = SLOT.fullmatch(text.strip())

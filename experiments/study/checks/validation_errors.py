@@ -199,8 +199,7 @@ def _named(raw: Any, where: str) -> set[str]:
 
 
 def _replace_question(rest: dict[str, Any], path: Sequence[int | str]) -> bool:
-    """Put a plain question with the same name in the place of one that cannot be read, so that the other errors of its
-    step are found; False if the path leads into no question."""
+    """Put a plain question of the name there, to find the step's other errors; False if the path is in none."""
     at = path.index("questions") + 1 if "questions" in path[:-1] else 0
     owner: Any = rest
     for part in path[:at]:

@@ -156,7 +156,6 @@ class Plan(StrictModel):
         return self.corrections.get(family, "holm")
 
     def corrected(self, family: str) -> tuple[Hypothesis, ...]:
-        """The hypotheses of a family that are corrected together. With looks, those are the secondary ones: the primary
-        ones share alpha equally."""
+        """Those corrected together: with looks the secondary ones, as the primary ones share alpha equally."""
         among = [one for one in self.hypotheses if self.looks is None or one.role == "secondary"]
         return tuple(one for one in among if one.family == family)

@@ -109,8 +109,7 @@ def next_hour_us(at_us: int, hour: str | None, zone: ZoneInfo) -> int:
 
 
 def opening_us(opening: Opening, since_us: int, zone: ZoneInfo) -> int:
-    """Return the time at which a wave opens for a participant; `since_us` is when the time in `after` began to
-    count."""
+    """`since_us` is when the time in `after` began to count."""
     if opening.on is not None:
         return hour_us(opening.on, opening.at, zone)
     at_us = later_us(since_us, opening.after, zone)
