@@ -168,14 +168,14 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
         yield about_excluded(run.lists.excluded)
     if second := _numbers(payee for payee in run.payees if payee.second):
         yield (
-            f"Complete, but not paid: session {second}. Another session with the same ID is paid, and nothing proves "
+            f"Complete, but not paid: {second}. Another session with the same ID is paid, and nothing proves "
             "that both are the same person's. Review them, and pay by hand if that is right."
         )
     nobodys = [payee for payee in run.payees if payee.outcome == "complete" and not payee.id]
     if nobodys:
         unread = any(UNREADABLE_ID in payee.flags.split(",") for payee in nobodys)
         why = " `parley show status` shows which links had no usable ID." if unread else ""
-        yield f"Complete, but without an ID, so in no list of a recruiter: session {_numbers(nobodys)}.{why}"
+        yield f"Complete, but without an ID, so in no list of a recruiter: {_numbers(nobodys)}.{why}"
     if failed := sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete"):
         sessions = how_many(failed, "complete session")
         yield f"{sessions} failed an attention check: review before you pay."
@@ -185,4 +185,5 @@ def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
 
 
 def _numbers(payees: Iterable[Payee]) -> str:
-    return ", ".join(f"{payee.number:,}" for payee in payees)
+    found = [f"{payee.number:,}" for payee in payees]
+    return f"{'session' if len(found) == 1 else 'sessions'} {', '.join(found)}" if found else ""

@@ -33,6 +33,7 @@ UPLOAD = (
 )
 FILES = "<h3>Payment files</h3><p class='quiet'>To upload to a recruiter, or to pay by hand.</p>"
 NAMED = "It has recruiters' IDs: do not publish it."
+READY = "The files are ready to be downloaded. No bonus is recorded as paid."
 SURE = "I want to record these bonuses as paid (tick this before you create files with new bonuses)"
 NOT_SURE = "Tick the box first: the bonuses in the files are recorded as paid, and no later file will have them."
 
@@ -154,7 +155,9 @@ class PaymentsTab:
         return {
             **self._shown(self._planned(study, text(export), excluded=excluded is True)),
             **self._offer(user, f"{study.name}-payments-{done.run.stamp}", done.run.files, done.files),
-            **context.notify(f"Recorded as paid: {paid}. Download the files now, and use each once."),
+            **context.notify(
+                f"Recorded as paid: {paid}. Download the files now, and use each once." if number else READY
+            ),
         }
 
     def _release(self, user: CurrentUser, name: str, export: Any) -> Mapping[Any, Any]:

@@ -61,6 +61,7 @@ async def test_bonuses_are_recorded_once_and_their_file_can_be_created_again(at:
     assert 'data-bonuses="0" data-sum="0.0' in value(paid["payments"])
     once_more = await researcher.on("payments-write", "click", **{"payments-sure": True})
     assert not any("bonus" in name for name in await fetched(researcher, once_more["payments-link"]))
+    assert value(once_more["payments-link"]).count("publish") == 1, "said once of all files"
     name = value(paid["payments-file"])
     again = await researcher.on("payments-again", "click", **{"payments-file": name})
     assert await fetched(researcher, again["payments-link"]) == {"prolific-bonus-DAY-1.csv": PAID}
