@@ -64,10 +64,12 @@ def nominal(field: str, values: Sequence[str], scale: bool = True) -> dict[str, 
     return {**found, "scale": {"domain": list(values)}} if scale else found
 
 
-def _config(series: Sequence[str], width: int) -> Spec:
-    """The style, with as many names of series beside each other above a chart as it has the width for."""
+def _config(series: Sequence[str], width: int = 0) -> Spec:
+    """The style, with as many names of series beside each other above a chart as it has the width for; without a width,
+    as the page draws it."""
     letters = max(map(len, series), default=0)
-    columns, space_px = max(1, width // (MARK_PX + CHAR_PX * letters)), 10 + WIDER_PX * letters
+    name_px, space_px = MARK_PX + CHAR_PX * letters, 10 + WIDER_PX * letters
+    columns = max(1, width // name_px) if width else {"expr": f"max(1, floor(width / {name_px + space_px:g}))"}
     return {**CONFIG, "legend": {**CONFIG["legend"], "columns": columns, "columnPadding": space_px}}
 
 
@@ -119,7 +121,7 @@ def forest_chart(finding: Finding) -> Spec:
     groups = {group for group, _ in places}
     wider_px = WIDER_PX * min(40, max(map(len, groups), default=0))
     return {
-        "config": _config(series, WIDTH),
+        "config": _config(series),
         "padding": {"left": 12 + wider_px, "right": 22, "top": 6, "bottom": 6},
         "width": WIDTH,
         "height": AXIS_PX + len(groups) * max(ROW_PX, DENSE_PX * len(series)),

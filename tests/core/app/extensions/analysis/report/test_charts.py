@@ -66,6 +66,12 @@ def test_names_of_panels_and_axes_are_no_wider_than_a_panel(name: str) -> None:
     assert max(map(len, lines)) * 7 <= spec["spec"]["width"]
 
 
+def test_a_chart_of_the_page_has_as_many_names_beside_each_other_as_it_is_wide_for() -> None:
+    spec = forest_chart(crossed(["an arm", "another arm"]))
+    narrow, wide = (ET.fromstring(svg({**spec, "width": width})) for width in (120, 640))
+    assert float(narrow.attrib["height"]) > float(wide.attrib["height"])
+
+
 @pytest.mark.parametrize(("unit", "axis", "ends"), [("number", (0, 2.31), "2.5"), ("share", (0, 1), "100")])
 def test_an_axis_ends_at_a_tick(unit: Unit, axis: tuple[float, float], ends: str) -> None:
     drawn = ET.fromstring(svg(forest_chart(replace(two(unit), axis=axis))))
