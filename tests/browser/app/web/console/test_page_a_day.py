@@ -52,7 +52,7 @@ def make_a_study(ada: AtConsole, draft: Path) -> None:
     ada.at("faults").locator(".verdict.good").wait_for()
     ada.press("publish-ask")
     ada.press("publish-yes")
-    ada.reads("study-title", "draft")
+    ada.reads("study-title", "published")
     ada.look("3-published")
 
 
