@@ -15,16 +15,25 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-from app.cli.commands import MODULES
-
-IMPORTED = (*MODULES, "app.web.server", "tests.fakes.asked_alone", "tests.fakes.warmed")
 END_S = 300.0
 
 
 def forking() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTED))
+    context.set_forkserver_preload(["tests.fakes.warmed"])
     return context
+
+
+def lives(pid: int) -> bool:
+    """Whether a process runs. One that ended stays, as a zombie, until its parent asks how it did, and whoever has the
+    children of a process that was killed may never ask: the first process of a container."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:  # ended in between, or the system has no such files
+        return not Path("/proc/self/stat").exists()
 
 
 class Forked:

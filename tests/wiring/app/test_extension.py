@@ -77,7 +77,7 @@ WHERE = "import app, storage; print(app.__path__[0], storage.__path__[0])"
 # Runs lines in copies of Parley: each copy in a fork of a process that has imported what others wrote, as that takes
 # most of the time of each. A line is the words of a command, or code and its words.
 RUNNER = """
-import io, json, os, runpy, sys, traceback
+import gc, io, json, os, runpy, sys, traceback
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
@@ -97,6 +97,7 @@ def run(words):
             code = 1
     return code, out.getvalue(), err.getvalue()
 
+gc.disable()
 for module in sys.argv[1:]:
     runpy.run_path(module) if module.endswith(".py") else import_module(module)
 for number, (copy, folder, lines) in enumerate(json.load(sys.stdin)):
