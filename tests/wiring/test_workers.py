@@ -21,7 +21,7 @@ from app.studies.loader import load_study
 from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd
-from tests.fakes.forked import Forked, command
+from tests.fakes.forked import Forked, command, lives
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server, serve
 from tests.fakes.served import SECRET, Process, settings_for
@@ -115,14 +115,6 @@ async def workers_of(process: Process) -> list[int]:
         if len(found := [pid for pid in begun if lives(pid)]) == WORKERS:
             return found
         await asyncio.sleep(0.1)
-
-
-def lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -27,6 +27,7 @@ from app.config.settings import Settings
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
 from tests.conftest import IN_CI
 from tests.fakes.asking import PATIENT, collect, said
+from tests.fakes.forked import lives
 from tests.fakes.http_server import serve
 from tests.fakes.repositories.hub import HubFake, Repository
 from tests.fakes.repositories.server import TOKEN
@@ -229,4 +230,4 @@ def test_nothing_is_left_of_a_process_that_was_killed(loop):
         assert parent.stdout.readline() == b"begun\n"
         (child,) = children(parent.pid)
         parent.kill()
-    wait_for(lambda: not Path(f"/proc/{child}").exists())
+    wait_for(lambda: not lives(child))
