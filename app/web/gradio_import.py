@@ -1,15 +1,29 @@
 """Gradio, imported for the first time, without the stubs for editors that it writes for each of its components.
 
 It does so whenever it is imported, by way of the components' source files: a third of the time until the first page. Of
-a class without a file it makes none. The servers import this module before any other that imports Gradio.
+a class without a file it makes none. Where `mcp` is installed, Gradio imports it for a server of its own: a sixth of
+the rest. The servers import this module before any other that imports Gradio.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+
+
+@contextmanager
+def _without_mcp() -> Iterator[None]:
+    """Let the package `mcp` be as if it was not installed, unless it was imported before."""
+    there = "mcp" in sys.modules
+    sys.modules.setdefault("mcp", None)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        if not there:
+            del sys.modules["mcp"]
 
 
 @contextmanager
@@ -29,5 +43,5 @@ def _without_files_of_gradio() -> Iterator[None]:
         inspect.getfile = file_of
 
 
-with suppress(OSError), _without_files_of_gradio():  # where a Gradio minds, the next import is as usual
+with suppress(OSError), _without_mcp(), _without_files_of_gradio():  # where a Gradio minds, the next import is as usual
     import gradio  # noqa: F401

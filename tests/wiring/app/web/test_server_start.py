@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-# Of servers with such models, with recruiters' ids, with Prolific's tokens, and with models that judge.
-OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt", "jsonschema")
+# Of servers with such models, with recruiters' ids, with Prolific's tokens, with models that judge, and with tools.
+OTHERS = ("openai", "app.backends.openai", "xllamacpp", "cryptography", "jwt", "jsonschema", "mcp")
 SERVER = """
 import sys
-sys.modules["mcp"] = None  # of the extra `tools`: where it is installed, Gradio imports it
 from app.cli.serve import build_app, load_all
 from app.config.settings import Settings
 from storage.db.engine import open_database
