@@ -100,8 +100,11 @@ NOT_OFFERED = "This action is not available at the moment."
 
 
 class Refused(ParleyError):
-    """`reason` is one of stale, not_offered, ended, invalid, too_fast, closed; `fields` maps a field's name to what is
-    wrong with it. Nothing was recorded. `message` and `fields` can be translated."""
+    """An action does not fit the present screen. Nothing was recorded.
+
+    `reason` is one of stale, not_offered, ended, invalid, too_fast, closed; `fields` maps a field's name to what is
+    wrong with it. `message` and `fields` are texts as they were said, which can be translated.
+    """
 
     def __init__(self, reason: str, message: str, fields: Mapping[str, str] | None = None) -> None:
         self.reason = reason

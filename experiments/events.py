@@ -51,7 +51,8 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`by` and `path` are the action's by default."""
+    """The outcome of an action in a step: a kind and its data, not yet numbered or dated. `by` and `path` are the
+    action's by default."""
 
     kind: str
     data: Data = field(default_factory=dict)
@@ -61,10 +62,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class PendingTask:
-    """Something the server has to do for a session: all at once, but for a model's reply and a call of a tool. An
-    assignment needs the action's `counts` by cell, and which are `closed`; a draw with a `target` how often each
-    problem is `taken`, by id; recalling waves needs `memory.history_of`. `slot` tells replies at one place apart, also
-    in the action."""
+    """Something the world still has to do for a session: all at once, but for a reply, which comes from
+    a model, and a call of a tool.
+
+    An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`. A draw with a
+    `target` in its data needs to know how often each problem is taken: the action's `taken`, by id. To recall earlier
+    waves needs what is known of them (`memory.history_of`). `slot` tells several replies at one place apart; the action
+    that gives one has it in its data.
+    """
 
     kind: Literal["assign", "draw", "order", "recall", "finish", "reply", "tool"]
     path: str

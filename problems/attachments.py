@@ -23,8 +23,6 @@ JPEG_QUALITY = 88
 
 @dataclass(frozen=True, slots=True)
 class NewPicture:
-    """An attached picture: its SHA-256, media type, width and height in pixels, and its bytes."""
-
     sha256: str
     type: str
     width: int

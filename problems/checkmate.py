@@ -31,8 +31,7 @@ _DOLLARS = re.compile(
 
 @source("checkmate")
 def load(path: Path) -> tuple[Problem, ...]:
-    """Read theorems in the order of their numbers, passing over README.md, hidden files and all but Markdown; raises
-    ProblemError with every bad file."""
+    """Read theorems by their numbers, but no README.md or hidden files; raises ProblemError with every bad file."""
     if not path.is_dir():
         raise ProblemError(f"{path}: not a folder. Give the folder that holds the files pN_name.md.")
     files = [file for file in path.glob("*.md") if file.name != "README.md" and not file.name.startswith(".")]

@@ -390,7 +390,6 @@ def _pair(part: object) -> tuple[str, str] | None:
 
 
 def _texts(value: Any, column: str) -> tuple[str, ...]:
-    """A list of texts; raises ProblemError."""
     value = _parsed(value)
     if not isinstance(value, list) or not all(isinstance(part, str | int | float) for part in value):
         raise ProblemError(f'column {column!r} must hold a list, such as ["Yes", "No"], not {value!r:.60}')
@@ -406,8 +405,7 @@ def _literal(text: str) -> Any:
 
 
 def _answer(said: str, options: Sequence[Option], base: int | None, numbered: bool) -> str | None:
-    """The key of the answer, which can be written as the key, the text, or the number of the option; `numbered`: a
-    number is that of the option, whatever the options' keys and texts."""
+    """The key of the answer, given as key, text or number; `numbered`: a number, whatever keys and texts there are."""
     if not said or not options:
         return said or None
     if numbered and said.isdecimal():

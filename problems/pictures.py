@@ -102,8 +102,7 @@ def key_of(source: str) -> str:
 
 
 def described(text: str, pictures: PictureMap) -> str:
-    """The text as a model or a simulated user reads it: of each of these pictures only the alternative text, as
-    `![text]`."""
+    """The text as models and simulated users read it: of these pictures only the alternative text, as `![text]`."""
 
     def alone(match: re.Match[str]) -> str:
         key = key_of(match[2] if match[2] is not None else match[3])
@@ -209,7 +208,6 @@ def _decoded(uri: str) -> bytes:
 
 
 def _file(source: str, folders: Sequence[Path]) -> Path:
-    """The file at a path in one of the folders; raises ProblemError."""
     name = unquote(source)
     if fault := _no_path(name):
         raise ProblemError(fault)

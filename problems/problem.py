@@ -19,6 +19,8 @@ from problems.errors import ProblemError, did_you_mean
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class Option:
+    """One of the answers offered."""
+
     key: str
     """The stored value, e.g. "A"."""
     text: str
@@ -94,8 +96,10 @@ class Problem:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> "Problem":
-        """Read what `to_json` gave, or less (no optional parts); ProblemError with every missing, unknown or mistyped
-        key."""
+        """Read what `to_json` gave; options, answer, tags and dialogue may be left out.
+
+        Raises ProblemError with every key that is missing, unknown or of the wrong kind.
+        """
         headline = f"Problem {data.get('id')!r} cannot be read; correct these keys:"
         if "place" in data:
             raise ProblemError(headline, _fault({"loc": ("place",), "type": "unexpected_keyword_argument"}))

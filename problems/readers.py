@@ -84,8 +84,7 @@ def separator_of(text: str, rows: int) -> str:
 
 
 def _width(text: str, separator: str, rows: int, *, strict: bool) -> int:
-    """The number of cells of the widest of the first rows, on which at least two rows agree if there are as many; 0 if
-    the rows cannot be read."""
+    """The cells of the widest of the first rows, on which two agree if there are two; 0 if they cannot be read."""
     widths: list[int] = []
     try:
         for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict):

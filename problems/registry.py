@@ -38,8 +38,11 @@ SOURCES: Registry[_SourceKind] = Registry("problem source", "problems", "parley.
 
 
 def source(name: str, *, sample: str = ".", columns: bool = False) -> Callable[[Loader], Loader]:
-    """`sample` is what the path "sample" means: a file in data/<name>/ beside the function's, or "." for all of
-    them."""
+    """Register the function below as the source `name`.
+
+    `sample` is what the path "sample" means: a file in data/<name>/ beside the function's file, or "." for
+    all of that folder.
+    """
 
     def register(read: Loader) -> Loader:
         SOURCES.add(name, _SourceKind(read, Path(inspect.getfile(read)).parent / "data" / name, sample, columns))

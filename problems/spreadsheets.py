@@ -67,7 +67,6 @@ class Book:
         self._parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
 
     def named(self, name: str) -> str:
-        """The name of a sheet; raises ProblemError if there is none."""
         if name not in self._sheets:
             there = f"there are: {', '.join(self._sheets)}.{did_you_mean(name, self._sheets)}"
             raise ProblemError(f"{self._path}: columns.sheet: there is no sheet {name!r}; {there}")

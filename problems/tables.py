@@ -199,8 +199,7 @@ def _csv(path: Path) -> Table:
 
 
 def parse_csv(text: str, name: str) -> Table:
-    """Read a text of rows with any separator, such as cells copied from a spreadsheet; raises ProblemError, which
-    calls the text by this name."""
+    """Read rows with any separator, as cells copied from a spreadsheet; raises ProblemError that calls them `name`."""
     separator = separator_of(text, 20)
     found = of_records(Records.of(_csv_records(text, separator, name), name), name)
     told = f"cells are separated by {SEPARATORS[separator]}"
@@ -247,7 +246,6 @@ class Records:
 
 
 def of_records(records: Records, file: str) -> Table:
-    """The table below its header; raises ProblemError."""
     start, names, faults = records.header, records.columns, []
     if start is None:
         raise ProblemError(f"{file}: is empty. The first row must name the columns, such as question and answer.")

@@ -30,8 +30,6 @@ class ConversationRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An annotator's values for a conversation, with the model, the run and the cell that they come from."""
-
     about: ConversationRef
     annotator: str
     model: str

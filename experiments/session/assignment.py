@@ -51,7 +51,6 @@ def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
 
 
 def open_cells_or_refuse(study: Study, counts: Counts, quotas: Sequence[Quota]) -> tuple[Cell, ...]:
-    """The cells that no quota closes; raises Refused if there are none."""
     free = open_cells(cells(study.factors, study.pools), counts, quotas)
     if not free:
         raise Refused("full", FULL)

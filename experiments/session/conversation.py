@@ -278,7 +278,6 @@ PICTURE_LEFT_OUT = "[A picture that was sent here is not shown again.]"
 
 
 def shown_pictures(data: Data) -> tuple[ShownPicture, ...]:
-    """The pictures of a message, as its reader sees them."""
     return tuple(ShownPicture(one["sha256"], one["width"], one["height"]) for one in data.get("pictures", ()))
 
 

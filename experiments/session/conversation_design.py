@@ -130,8 +130,6 @@ class Suggestions(StrictModel):
 
 
 class MessageLimits(NamedTuple):
-    """The limits of the number and of the length of a participant's messages."""
-
     least: int
     most: int
     chars: int
@@ -227,12 +225,10 @@ class ConversationDesign(Step):
         return {name: value for name, value in data.items() if value}
 
     def tool_set(self, location: Location) -> tuple[str, ToolSet | None]:
-        """The set of tools here, with its name."""
         name = chosen_text(location, self.tools) if self.tools else ""
         return name, (location.study.file.tools or {})[name] if name else None
 
     def approval(self, location: Location, slot: str = "") -> Approval | None:
-        """The call that the participant must allow or refuse now."""
         _, tools = self.tool_set(location)
         return approval(location.facts, tools, slot) if tools else None
 
@@ -286,7 +282,6 @@ class ConversationDesign(Step):
         yield from self._contradictions()
 
     def _by_factor(self) -> dict[str, object]:
-        """The keys that can differ by factor."""
         return {
             **{"delay_s": self.delay_s, "pace": self.pace, "ends.after": self.ends and self.ends.after},
             **{"max_reply_tokens": self.max_reply_tokens, "max_reply_chars": self.max_reply_chars, "opens": self.opens},

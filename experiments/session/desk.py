@@ -127,7 +127,6 @@ def time_given(study: Study, state: State, data: Data) -> Fact:
 
 
 def can_end_with(study: Study) -> tuple[str, ...]:
-    """The outcomes with which a researcher can end a session: those that the study has."""
     known = {*study.file.outcomes, *(name for _, step in study.steps for name in step.outcome_codes())}
     return tuple(name for name in OUTCOMES if name in (known | {"technical_failure"}) - {"withdrawn", "no_consent"})
 

@@ -37,8 +37,6 @@ Mark = TypeVar("Mark")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A change at a place of a text: the part that it removes, and the part that it adds."""
-
     start: int
     removed: str
     added: str
@@ -92,7 +90,6 @@ class Document:
         return len(self.edits)
 
     def since(self, version: int) -> tuple[Splice, ...]:
-        """The changes that made the later versions."""
         return tuple(splice_of(event.data) for event in self.edits[version:])
 
     def text_at(self, version: int) -> str:

@@ -74,7 +74,6 @@ def newest(text: str, most: int) -> tuple[str, int]:
 
 
 def transcript(talks: Sequence[Data], most: int) -> tuple[str, int]:
-    """Conversations as a text, as `newest` has it."""
     lines = (["Conversation", *(f"{who}: {text}" for who, text in talk["said"])] for talk in talks)
     return newest("\n\n".join(line for talk in lines for line in talk), most)
 

@@ -48,7 +48,6 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
 
 
 def wave_of(study: Study, state: State) -> Wave | None:
-    """The wave of a session; None in a study without waves."""
     return next((wave for wave in study.waves if wave.id == state.enrolled.get("wave")), None)
 
 

@@ -44,8 +44,6 @@ NOT_MADE = "This call was not made."
 
 @dataclass(frozen=True, slots=True)
 class ToolCallState:
-    """A call that a model asked for: its events since."""
-
     id: str
     tool: str
     arguments: str
@@ -66,7 +64,6 @@ class ToolCallState:
 
     @property
     def last(self) -> str:
-        """The kind of its last event."""
         return self.events[-1].kind if self.events else ""
 
     @property
@@ -75,7 +72,6 @@ class ToolCallState:
         return self.end is not None and self.end.kind == RETURNED and self.end.data.get("failed", "error") == "error"
 
     def waits(self, tools: ToolSet) -> bool:
-        """Return True if the participant must allow it before it is made."""
         if self.end or self.last == ALLOWED or self.last == CALLING:
             return False
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
@@ -136,7 +132,6 @@ class ToolRound:
 
     @property
     def open_call(self) -> ToolCallState | None:
-        """The first call without an end."""
         return next((call for call in self.calls if call.end is None), None)
 
     def message(self, tools: ToolSet) -> ChatMessage:
@@ -180,7 +175,6 @@ def pending_rounds(events: Sequence[Event], slot: str = "") -> tuple[ToolRound, 
 
 
 def open_round(events: Sequence[Event], slot: str = "") -> ToolRound | None:
-    """The round whose calls have not all ended."""
     rounds = pending_rounds(events, slot)
     return rounds[-1] if rounds and rounds[-1].open_call else None
 
@@ -197,7 +191,6 @@ def in_call(events: Sequence[Event], slot: str = "") -> bool:
 
 
 def awaited_approval(events: Sequence[Event], tools: ToolSet, slot: str = "") -> tuple[ToolRound, ToolCallState] | None:
-    """The call that the participant must allow or refuse now, and its round."""
     found = open_round(events, slot)
     call = found.open_call if found else None
     return (found, call) if found is not None and call is not None and call.waits(tools) else None

@@ -195,7 +195,6 @@ def without_indices(path: str) -> str:
 
 
 def orders_of(events: Iterable[Event]) -> Data:
-    """The drawn orders of a step with these events."""
     return next((event.data for event in events if event.kind == ORDERED), {})
 
 

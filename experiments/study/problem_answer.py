@@ -288,7 +288,6 @@ class OptionsStep(Step):
 
 
 def shuffled_pools(study: Study) -> dict[str, tuple[Problem, ...]]:
-    """The pools whose options are shuffled at any step, by name."""
     shown = ((one.turn.pool, one.step) for one in study.placed_steps if one.turn and isinstance(one.step, OptionsStep))
     sources = study.file.problems
     shuffled = {pool for pool, step in shown if step.options_order(sources.get(pool)) != "listed"}

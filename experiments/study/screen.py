@@ -25,8 +25,11 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ProblemBlock:
-    """`options` are shown disabled if they are not a field of the form. `plain` and `plain_options` (by key) have no
-    markup; simulated users read them, as ChatBench's do."""
+    """The current problem; `options` are shown disabled if they are not a field of the form.
+
+    `plain` and `plain_options` (by key) are without markup; participants do not see them. Simulated users read them, as
+    ChatBench's do.
+    """
 
     kind: ClassVar[str] = "problem"
     text: str
@@ -128,8 +131,11 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBlock:
-    """`ratings[i]` rate its i-th turn: a message of "You" and what follows it. `you` and `bot` are the labels of the
-    two, the title by default for the latter. With `judged`, the last message is marked as the form's subject."""
+    """A finished conversation for review; `ratings[i]` are the fields that rate its i-th turn, if any.
+
+    A turn is a message of "You" and what follows it. `you` and `bot` are the labels of the two; the title is the
+    default for the latter. With `judged`, the last message is marked as the one that the form is about.
+    """
 
     kind: ClassVar[str] = "transcript"
     title: str
@@ -259,8 +265,6 @@ class ChangeView:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document that the participant edits: its newest text and version, and the change that can be taken back."""
-
     name: ClassVar[str] = "document"
     label: str
     text: str
@@ -274,6 +278,9 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    """The content of a step's screen: text blocks, a form, perhaps a chat and a document, and the labels of its
+    buttons."""
+
     title: str = ""
     blocks: tuple[Block, ...] = ()
     fields: tuple[Field, ...] = ()
@@ -313,6 +320,8 @@ class HelpView:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
+    """A participant's current screen: the panel of a step, its path, and the available actions."""
+
     path: str
     seen: int
     panel: Panel

@@ -46,9 +46,12 @@ class TimeLimit(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class RatingSubject:
-    """`scale` is the name without numbers, such as `helpfulness`, `path` that of the conversation, empty for the
-    dialogue of a problem. `turn` counts the participant's messages from 1, None for the whole conversation. `slot` is
-    the column of a comparison, `model` the one that replied."""
+    """The subject of a rating: a reply, a message, or a whole conversation.
+
+    `scale` is the name of the rating without numbers, such as `helpfulness`. `path` is that of the conversation, empty
+    for the dialogue of a problem. `turn` counts the participant's messages from 1; without it the rating is about the
+    whole conversation. `slot` is the column of a comparison, `model` the one that replied.
+    """
 
     scale: str
     path: str = ""

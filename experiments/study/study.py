@@ -76,7 +76,6 @@ class Study:
 
     @cached_property
     def has_judges(self) -> bool:
-        """True if models judge replies by the study's rules."""
         return any(rule.check == "judge" for rule in self.file.fidelity or ())
 
     @cached_property

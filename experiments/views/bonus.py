@@ -35,8 +35,6 @@ class BonusEarned:
 
 @dataclass(frozen=True, slots=True)
 class GradedProblem:
-    """A problem that was shown, with its answers in the order in which they were given."""
-
     pool: str
     problem: Problem
     right: tuple[bool, ...]

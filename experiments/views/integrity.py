@@ -95,8 +95,6 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenScreen:
-    """A screen on which something was written: its characters, and for how long it was shown."""
-
     chars: int
     seconds: float | None
     client: ClientMeasures

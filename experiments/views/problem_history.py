@@ -47,7 +47,6 @@ class StepRecord:
 
     @property
     def submitted(self) -> Event | None:
-        """The event `submitted` of the step; None if there is none."""
         return next((event for event in self.events if event.kind == "submitted"), None)
 
     @property
@@ -62,8 +61,6 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class RatedTurn:
-    """A turn of a conversation: a message, its reply and the ratings given to it."""
-
     message: Event
     reply: Event
     ratings: Mapping[str, int]

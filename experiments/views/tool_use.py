@@ -57,7 +57,6 @@ class ToolUse:
 
     @property
     def reason(self) -> str:
-        """The participant's reason to allow or refuse it."""
         return self.call.why
 
     @property

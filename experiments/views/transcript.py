@@ -302,8 +302,6 @@ class SessionTranscript:
 
 @dataclass(slots=True)
 class _Stay:
-    """The data of a step, collected while iterating over the events."""
-
     step: str
     shown_us: int
     pages: list[VisitedPage] = field(default_factory=list)

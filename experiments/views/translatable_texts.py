@@ -43,7 +43,6 @@ def prompts_of(study: Study) -> tuple[str, ...]:
 
 
 def normalize_whitespace(text: str) -> str:
-    """A text with line breaks and repeated blanks replaced by one blank."""
     return " ".join(text.split())
 
 

@@ -69,7 +69,6 @@ def annotated_by(database: Database, study: str) -> list[AnnotatorProgress]:
 
 
 def _became(replied: int, refused: int, failed: int) -> str:
-    """The result of a cell without a finding."""
     return "unparsed" if replied else "refused" if refused else "failed" if failed else "missing"
 
 

@@ -59,7 +59,6 @@ def new_folder(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """See that a folder is there, with those above it."""
     if not path.is_dir():
         make_folder(path.parent)
         with suppress(FileExistsError):

@@ -56,7 +56,6 @@ def _named(path: Path) -> re.Match[str] | None:
 
 
 def stamped(connection: Connection) -> str | None:
-    """The revision that a database is stamped with; None if it has no stamp."""
     if not inspect(connection).has_table(_stamps.name):
         return None
     return connection.execute(select(_stamps.c.version_num)).scalar()

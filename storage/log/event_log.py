@@ -153,7 +153,6 @@ class Log:
         return last_seq(self._engine, stream)
 
     def due(self, now_us: int, most: int) -> list[str]:
-        """Sessions with a deadline that has passed."""
         with self._engine.connect() as connection:
             return overdue_sessions(connection, now_us, most)
 

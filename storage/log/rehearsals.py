@@ -30,8 +30,6 @@ _session, _attempt = tables.sessions.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class RemovedRehearsal:
-    """Numbers of removed rows, and the known cost of the model calls."""
-
     sessions: int
     events: int
     identities: int

@@ -47,8 +47,6 @@ from storage.schemas.base import ReleasedRow
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """A new session's entry in the register, with its seat, and the recruiter's identity if there is one."""
-
     study: str
     hash: str
     origin: str
@@ -120,7 +118,6 @@ class AttemptRow:
 
     @property
     def of_session(self) -> bool:
-        """True if the attempt belongs to a session, not to a sample of a run."""
         return self.values.get("cell") is None
 
 

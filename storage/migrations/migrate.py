@@ -42,8 +42,6 @@ ENVIRONMENT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class MigrationStatus:
-    """The revision of a database, those that it waits for, and its outdated tables."""
-
     revision: str | None
     waiting: Sequence[str]
     outdated: Sequence[str]
@@ -51,8 +49,6 @@ class MigrationStatus:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """The revisions run, the backup from before, and the number of rebuilt sessions, if any were."""
-
     revisions: Sequence[str]
     backup: Path | None
     rebuilt: int | None

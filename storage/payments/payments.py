@@ -225,7 +225,6 @@ def taken_back(payees: Iterable[Payee], file: str) -> tuple[Payment, ...]:
 
 
 def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:
-    """The keys among these whose runs were recorded."""
     e = tables.events.c
     wanted = select(e.key).where(e.kind == "paid", e.key.in_(keys)).distinct()
     with database.connect() as connection:

@@ -66,7 +66,6 @@ def differing_tools(database: Database, study: str, version: str) -> Mapping[str
 
 
 def _noted(connection: Connection, study: str, version: str) -> dict[str, Mapping[str, Any]]:
-    """The data of the last event `differed` of each set."""
     found = study_events(connection, study, "differed")
     return {event.data["set"]: event.data for event in found if event.data["hash"] == version}
 

@@ -33,7 +33,6 @@ class ReminderCounts:
 
 
 def reminded_studies(database: Database) -> list[str]:
-    """The studies with people who could be reminded."""
     with database.connect() as connection:
         names = connection.execute(select(_session.study).where(_session.person.is_not(None)).distinct())
         return sorted(names.scalars())

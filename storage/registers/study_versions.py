@@ -133,7 +133,6 @@ def _readable(document: Mapping[str, Any]) -> list[str]:
 
 
 def _problems(old: Mapping[str, Sequence[Any]], new: Mapping[str, Sequence[Any]]) -> Iterator[str]:
-    """The problems of each pool that were added, removed, changed or moved."""
     for pool in dict.fromkeys((*old, *new)):
         before, after = ({item["id"]: item for item in pools.get(pool, ())} for pools in (old, new))
         both = [name for name in before if name in after]

@@ -81,7 +81,6 @@ class GuessCount:
 
     @property
     def chance(self) -> float | None:
-        """The expected share of blind guesses."""
         return self.expected / (self.right + self.wrong) if self.right + self.wrong else None
 
 
@@ -150,7 +149,6 @@ class BlindingCounter:
         self._shown: dict[str, Sequence[str]] = {}
 
     def read(self, study: str, events: Iterable[Event]) -> None:
-        """Count the events of a session of the study with this hash."""
         self.sessions += 1
         self._conditions, self._replies, self._last, self._shown = [(ALL, "")], [], {}, {}
         for event in events:

@@ -79,7 +79,6 @@ def origin_of(database: Database, study: str, wanted: str | None) -> str:
 
 
 def picture_note(picture: Data) -> str:
-    """Return the note that stands for a picture in a text."""
     return f"[Picture, {picture['width']} x {picture['height']} pixels]"
 
 
@@ -127,7 +126,6 @@ def _own_conversations(study: Study, state: State, stream: str, picture_text: Pi
 
 
 def conversation_at(location: Location, slot: str, stream: str) -> Conversation:
-    """The conversation at a location so far, in a column of several if there is a slot."""
     return _conversation(location, slot, dict(_talks(location, picture_note))[slot], stream)
 
 
@@ -138,7 +136,6 @@ def _conversation(location: Location, slot: str, talk: Talk, stream: str) -> Con
 
 
 def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
-    """The models that replied at a place; with a slot, in this column."""
     replied = (event.data for event in events if is_by_model(event) and event.data.get("slot", "") == slot)
     return iter(dict.fromkeys(str(data["model"]) for data in replied if data.get("model")))
 

@@ -63,8 +63,6 @@ STORED: Mapping[str, str] = MappingProxyType(
 
 
 class ColumnSpec(NamedTuple):
-    """The arguments of a Column after its name, in order."""
-
     form: ColumnType
     meaning: str
     source: str

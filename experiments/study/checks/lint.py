@@ -41,8 +41,6 @@ REACHABLE = re.compile(r"\S@\S|https?://|\d[\d ()/.-]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """A step, its path in the file, and whether a phase or a loop comes before it."""
-
     where: str
     step: Step
     late: bool

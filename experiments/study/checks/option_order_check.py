@@ -24,7 +24,6 @@ REFERS = re.compile(
 
 
 def order_issues(study: Study) -> Iterator[ValidationIssue]:
-    """Orders that cannot be drawn."""
     for name, source in study.file.problems.items():
         pool = study.pools.get(name, ())
         if source.options != "listed" and pool and not any(problem.options for problem in pool):

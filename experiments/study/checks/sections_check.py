@@ -23,7 +23,6 @@ SEES_ANYWAY = "scripted"
 
 
 def attachment_faults(study: Study, step: Step, replying: Iterable[str], at: str) -> Iterator[ValidationIssue]:
-    """Yield the faults of a step's `attach`, where these models may reply."""
     attach: Attach | None = getattr(step, "attach", None)
     models = study.file.models
     for name in replying if attach else ():
@@ -191,7 +190,6 @@ def reminder_faults(study: Study) -> Iterator[ValidationIssue]:
 
 
 def _reminder_text(study: Study, text: str, at: str) -> Iterator[ValidationIssue]:
-    """Errors of a text and of its translations."""
     for said, language in {study.translate(text, tag): tag for tag in ("", *study.file.offered)}.items():
         where = at if said == text else f"translations.{language}"
         yield from (ValidationIssue(where, fault) for fault in undefined(said, PLACEHOLDERS))

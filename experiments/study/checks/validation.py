@@ -86,8 +86,6 @@ class NameScope:
 
 @dataclass(frozen=True)
 class ModelUse:
-    """A location at which a model may reply."""
-
     model: str
     at: str
     names: NameScope

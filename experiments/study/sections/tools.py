@@ -65,7 +65,6 @@ class ToolSet(StrictModel):
         return self
 
     def asks(self, tool: str) -> bool:
-        """Return True if the participant must allow a call of a tool."""
         return self.approve == "always" or (self.approve == "writes" and tool in self.writes)
 
     def label(self, name: str) -> str:

@@ -77,8 +77,6 @@ def validate_prompts(prompts: SimulatorPrompts) -> Iterator[ValidationIssue]:
 
 @dataclass(frozen=True, slots=True)
 class SimulatorQuestion:
-    """A question: its text, and its options by key, if any."""
-
     text: str
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,7 +150,6 @@ def _prompt(question: SimulatorQuestion, prompts: SimulatorPrompts, task: str, s
 
 
 def _unquoted(text: str) -> str:
-    """The text without quotes around the whole of it; those within it stay."""
     for left, right in QUOTES:
         inner = text[1:-1]
         if len(text) > 1 and text[0] == left and text[-1] == right and left not in inner and right not in inner:

@@ -42,7 +42,6 @@ def join(*parts: str) -> str:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A template of this folder, with these building blocks."""
     return _TEMPLATES.get_template(f"{template}.md.j2").render(values).strip("\n") + "\n"
 
 

@@ -65,7 +65,6 @@ def exported_table(manifest: ExportManifest) -> Iterator[ExportedFile]:
 
 
 def _rows(studies: Sequence[Study]) -> Iterator[tuple[int, str, str, Picture]]:
-    """Version, key, alternative text and picture of each row."""
     for study in studies:
         for key, alt in _shown(study):
             yield study.file.version, key, alt, study.pictures.by_key[key]

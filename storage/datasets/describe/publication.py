@@ -91,7 +91,6 @@ def is_simulated(manifest: ExportManifest) -> bool:
 
 
 def origin_mark(manifest: ExportManifest) -> str:
-    """The mark of origin that an export carries, and that imports read again."""
     return SEPARATOR.join(original_origins(manifest))
 
 

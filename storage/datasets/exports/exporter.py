@@ -296,8 +296,6 @@ _session, _seat, _fact = tables.sessions.c, tables.seats.c, tables.events.c
 
 @dataclass(frozen=True, slots=True)
 class SentPicture:
-    """A picture, and a session whose participant sent it."""
-
     stream: str
     picture: Picture
 

@@ -63,7 +63,6 @@ class ExportPlan:
 
     @property
     def selected(self) -> SessionSelection | None:
-        """The sessions that the export is restricted to; None if it is not."""
         return self.passing.selected if self.passing else None
 
     def named(self, file: str) -> FileRows:

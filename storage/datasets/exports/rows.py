@@ -64,7 +64,6 @@ class RowSelection:
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 
     def counts(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Sequence[int]:
-        """Count the rows that meet each condition, in one reading."""
         if not conditions:
             return ()
         counted: list[Any] = [func.count(case((met, 1))) for met in conditions]

@@ -49,8 +49,6 @@ ALL = SessionFilter()
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """The result of a filter: a condition for queries of `session`, and the numbers left out."""
-
     clause: ColumnElement[bool]
     selected: SessionSelection
 

@@ -186,7 +186,6 @@ def described(file: Path, released: str, sha256: str) -> Mapping[str, str]:
 
 
 def _origin(read: Mapping[str, Any]) -> dict[str, str]:
-    """The mark of origin that exports carry."""
     properties = read.get("additionalProperty")
     for item in properties if isinstance(properties, list) else ():
         if isinstance(item, dict) and item.get("name") == ORIGIN and isinstance(item.get("value"), str):
@@ -195,7 +194,6 @@ def _origin(read: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Read a metadata file; empty if it is not one."""
     try:
         found = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):

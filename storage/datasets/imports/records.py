@@ -94,7 +94,6 @@ class Reader(ABC):
 
     @property
     def ends_with_line(self) -> bool:
-        """True if the file ends like a complete one."""
         return True
 
     @property
@@ -192,7 +191,6 @@ class CsvReader(Reader):
             yield line
 
     def _text(self) -> str:
-        """The text of the incomplete record so far."""
         return "".join(self._pending[:CHUNK])[:CHUNK]
 
     def _column(self) -> str:

@@ -206,14 +206,12 @@ def _ids(studies: Sequence[Study]) -> Iterator[Column]:
 
 
 def factor_columns(studies: Sequence[Study]) -> Mapping[str, str]:
-    """The names of the columns of `sessions` for the factors of a study, by factor."""
     taken = {column.name for column in (*_keys(studies), *_defined()["sessions"])}
     factors = dict.fromkeys(name for study in studies for drawn in _factors(study) for name in drawn)
     return {name: f"factor_{name}" if name in taken else name for name in factors}
 
 
 def _factors(study: Study) -> tuple[Mapping[str, Factor], ...]:
-    """The factors of a study, and those of each wave alone."""
     return study.factors, *(wave.factors for wave in study.waves)
 
 

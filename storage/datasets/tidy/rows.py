@@ -91,7 +91,6 @@ class _Places:
 
     @cached_property
     def tool_uses(self) -> Mapping[str, tuple[ToolUse, ...]]:
-        """The calls of tools, by the path of their conversation."""
         using = (place for place in self.steps if any(event.kind == CALLED for event in place.facts))
         return {place.path: tool_uses(place.facts) for place in using}
 
@@ -168,7 +167,6 @@ def _option_order(location: Location, view: AnswerView) -> Values:
 
 
 def _advice(location: Location, event: Event) -> Values:
-    """The recommendation that was shown, and whether it is right."""
     shown, problem, step = event.data.get(ADVICE), location.scope.problem, location.node
     right = None
     if shown is not None and isinstance(step, AnsweringStep) and problem is not None and problem.answer is not None:

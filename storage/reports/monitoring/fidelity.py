@@ -62,8 +62,6 @@ class FidelityMonitor:
 
 
 class ToolCounts(NamedTuple):
-    """Numbers of calls of a tool: asked for, failed, and refused by participants."""
-
     calls: int
     failed: int
     refused: int

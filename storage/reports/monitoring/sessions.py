@@ -43,8 +43,6 @@ class StuckSession:
 
 @dataclass(frozen=True, slots=True)
 class FlagCounts:
-    """Numbers of sessions: with each flag, with any, with pasted text, and excluded."""
-
     flags: Mapping[str, int]
     flagged: int
     pasted: int
