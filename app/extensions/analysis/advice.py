@@ -69,8 +69,7 @@ def judgements(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def pairs(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each problem that was answered alone and with the AI: KEY's columns, and the others with the endings
-    `_alone` and `_ai`."""
+    """A row for each problem that was answered both ways: KEY's columns, the others ending in `_alone` and `_ai`."""
     alone, helped = (rows[rows["kind"] == kind].drop(columns="kind") for kind in (ALONE, WITH_AI))
     return alone.merge(helped, on=[*KEY], suffixes=("_alone", "_ai"))
 

@@ -46,8 +46,7 @@ class FieldAgreement:
 def agreement_of(
     field: str, labels: Sequence[tuple[str, str, str, str]], options: Sequence[str]
 ) -> FieldAgreement | None:
-    """The agreement on a field, from the fields of each Pair; without `options` (free text) the share of equal labels
-    alone. None without labels."""
+    """From the fields of each Pair; without `options` (free text) the share of equal labels. None without labels."""
     pairs = [Pair(*label) for label in labels]
     if not pairs:
         return None

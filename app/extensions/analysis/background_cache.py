@@ -37,10 +37,7 @@ class _CacheEntry(Generic[Value]):
 
 
 class StaleWhileRevalidate(Generic[Key, Value]):
-    """The latest results by key.
-
-    `compute` makes a result; `mark` is a cheap fingerprint of its data; `now_us` returns the time.
-    """
+    """The latest results by key. `compute` makes a result; `mark` is a cheap fingerprint of its data."""
 
     def __init__(
         self,
@@ -56,8 +53,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> CachedResult[Value]:
-        """The cached result; starts a computation if it is missing or old. An exception of the computation is raised
-        once."""
+        """Starts a computation if the result is missing or old; an exception of that is raised once."""
         mark = self._mark(key)
         with self._lock:
             kept = self._entries.pop(key, None) or _CacheEntry()

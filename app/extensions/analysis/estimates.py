@@ -113,8 +113,7 @@ NO_WORDS: Mapping[str, object] = {}
 
 @cache
 def declared() -> Mapping[str, Mapping[str, Any]]:
-    """Read figures.json: each finding's title, unit of n, unit, axis, reference and method. A method that is the name
-    of another finding is that one's."""
+    """From figures.json; a method that is the name of another finding is that one's."""
     known: Mapping[str, Mapping[str, Any]] = json.loads(
         (Path(__file__).parent / "figures.json").read_text(encoding="utf-8")
     )
@@ -142,10 +141,8 @@ def share_estimate(
     questions: npt.ArrayLike | None = None, *, counts: str, counted: bool = False,
     further: Mapping[str, float] | None = None,
 ) -> Estimate:  # fmt: skip
-    """The share of ones among the zeros and ones of `people`, who may share `questions`, as `share_of` has it.
-
-    If `counted`, the number of ones is `count` in `further`, and stands for `{count}` in the sentence.
-    """
+    """The share of ones among the zeros and ones of `people`, who may share `questions`, as `share_of` has it. If
+    `counted`, the number of ones is `count` in `further`, and stands for `{count}` in the sentence."""
     ones, clusters = np.asarray(hits, dtype=np.float64), codes(people)
     found = share_of(ones, clusters, None if questions is None else codes(questions))
     if counted:
@@ -170,10 +167,8 @@ def estimate(
     name: str, label: str, groups: Mapping[str, str], size: tuple[int, int], interval: Interval, said: str, unit: Unit,
     counts: str, *, further: Mapping[str, float] | None = None,
 ) -> Estimate:  # fmt: skip
-    """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value.
-
-    `size` is n and the number of participants: 0 of models alone, whose sentences do not mention any.
-    """
+    """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value. `size` is n
+    and the number of participants: 0 of models alone, whose sentences do not mention any."""
     n, participants = size
     sure = ""
     if interval.low is not None:

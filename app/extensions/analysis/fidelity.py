@@ -208,8 +208,7 @@ def _compared(study: Study, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _wanted(study: Study, what: str, arm: Mapping[str, str], other: Mapping[str, str]) -> tuple[int, bool]:
-    """Return the arm that a rule is for: 1, -1, or 0 for both or neither; and True if a rule sets their lengths
-    apart."""
+    """The arm that a rule is for: 1, -1, or 0 for both or neither; True if a rule sets their lengths apart."""
     sides = {
         rule.name: (rule.where.items() <= arm.items()) - (rule.where.items() <= other.items())
         for rule in study.file.fidelity or ()

@@ -47,8 +47,7 @@ def by_score(frame: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
 
 
 def of_newest_form(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a score in the form that the last session had: other versions of a study may have an instrument with
-    other items, or another scale, which cannot be put together."""
+    """The rows in the form of the last session: other versions may have other items, or another scale."""
     sizes, newest = rows["items"].map(len), rows.iloc[-1]
     alike = (sizes == len(newest["items"])) & (rows["low"] == newest["low"]) & (rows["high"] == newest["high"])
     found: pd.DataFrame = rows[alike]
@@ -125,8 +124,7 @@ def omega_total(covariances: Matrices) -> Values:
 
 
 def one_factor(correlations: Matrices) -> tuple[Values, Values]:
-    """The loadings and unique variances of the maximum-likelihood model of one factor, each of shape (n, k), for n
-    correlation matrices of k items; NaN where it has no proper solution."""
+    """The maximum-likelihood loadings and unique variances, each of shape (n, k); NaN without a proper solution."""
     count, size, _ = correlations.shape
     loadings, unique = np.full((count, size), np.nan), np.full((count, size), np.nan)
     left, logs = np.arange(count), np.full((count, size), np.log(0.5))

@@ -127,10 +127,8 @@ def _study_order(study: Study) -> Order:
 
 
 def in_order(finding: Finding, order: Order) -> Finding:
-    """The finding with its estimates sorted by their groups, one column after the other; names do not change.
-
-    Values that `order` does not have follow in the order in which they were.
-    """
+    """The finding with its estimates sorted by their groups, one column after the other; names do not change. Values
+    that `order` does not have follow in the order in which they were."""
     columns = tuple(dict.fromkeys(column for one in finding.estimates for column in one.groups))
     if not order.keys() & {*columns}:
         return finding
@@ -211,13 +209,10 @@ def results(
     part: str = "",
     unfinished: bool = False,
 ) -> Results:
-    """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
-
-    Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
-    are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
-    Estimates are in the order of values that the study declares, then in that of the papers. Raises
-    StorageError if the study has nothing of that origin.
-    """
+    """Compute the findings, without excluded sessions; the cost grows with the rows. Sessions that were not completed
+    count only if `unfinished` is true; imports do not record it. Only the quick steps are run, unless `whole` is true.
+    `part` is a part of an imported release, by default the first one. Estimates are in the order of values that the
+    study declares, then in that of the papers. Raises StorageError if the study has nothing of that origin."""
     require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
@@ -301,8 +296,7 @@ class _Source:
 
 
 def _of_study(table: str) -> bool:
-    """True if a table does not count for `analysed`: it has no rows by session, or is the tidy table of
-    answers, which names sessions otherwise."""
+    """True if it does not count for `analysed`: it has no rows by session, or names sessions otherwise."""
     return table == advice.TABLE or (table not in BY_EVENT and released(table).of_study)
 
 

@@ -40,8 +40,7 @@ LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question at a place of the study: `rows` are its answers, and `kind` says how they are summarised. The form is
-    that of the newest answer; `others` is the number of answers to another form, in other versions of the study."""
+    """`kind` says how its answers, `rows`, are summarised; `others` counts answers to another form than the newest."""
 
     name: str
     path: str

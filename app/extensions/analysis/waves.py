@@ -114,8 +114,6 @@ def _by_factor(rows: pd.DataFrame) -> Iterator[tuple[str, tuple[str, ...], pd.Da
 
 @dataclass(frozen=True, slots=True)
 class GrowthModel:
-    """The slopes of the arms, their covariance matrix, and Student's degrees of freedom."""
-
     slopes: Values
     covariance: Values
     freedom: int

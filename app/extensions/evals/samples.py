@@ -23,8 +23,7 @@ from storage.db.engine import Database
 
 @dataclass(frozen=True, slots=True)
 class HumanSample:
-    """A problem in a session. `epoch` counts the people who met it, from 1; `answers` are by the question's name, the
-    last given."""
+    """A problem in a session; `epoch` counts its people from 1, `answers` are by question, the last given."""
 
     problem: Problem
     epoch: int

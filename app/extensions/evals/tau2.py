@@ -56,7 +56,6 @@ def task_results(database: Database, request: ExportRequest, made_us: int) -> Ma
 
 
 def write_results(found: Mapping[str, Mapping[str, Any]], folder: Path) -> Iterator[tuple[Path, int]]:
-    """Write each file, with its number of conversations."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, results in found.items():
         file = folder / f"{name}.json"

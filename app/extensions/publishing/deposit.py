@@ -38,8 +38,7 @@ def _client(server: str, **more: Any) -> httpx2.Client:
 
 
 class HuggingFace:
-    """The Hub by its own client: a private dataset repository, into which an export comes in one commit. The Hub reads
-    the metadata at the top of README.md."""
+    """A private dataset repository on the Hub, by its own client; the metadata are at the top of README.md."""
 
     name = "huggingface"
 

@@ -65,8 +65,7 @@ def data_protection_document(
     arms: Sequence[Arm] = (),
     pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """The document in Markdown. `minutes` is the median of simulated participants; `pictures` are the paths of each
-    screen's pictures by its name."""
+    """Markdown; `minutes` is the median of simulated participants, `pictures` are paths by the screen's name."""
     file, info = study.file, study.file.privacy or PrivacyInfo()
     systems = [model.system for model in file.models.values()]
     texts = [text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values())]

@@ -101,8 +101,7 @@ def open_export(folder: Path) -> ExportFolder:
 
 
 class Decision(BaseModel, extra="forbid", frozen=True):
-    """Somebody has looked at columns of the data with this digest, and decided that they can be published; or which
-    columns describe participants. `at` is ISO 8601 in UTC."""
+    """Columns of the data with this digest can be published, or describe participants; `at` is ISO 8601 in UTC."""
 
     data: str
     by: str
@@ -124,8 +123,6 @@ class Deposit(BaseModel, extra="forbid", frozen=True):
 
 
 class Record(BaseModel, extra="forbid", frozen=True):
-    """All decisions about an export in their order, and its deposit on each server."""
-
     decisions: tuple[Decision, ...] = ()
     deposits: tuple[Deposit, ...] = ()
 
@@ -183,8 +180,7 @@ class GateFinding:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """The gate's findings. `k` is the k-anonymity of `people` by the demographic columns, None without such columns;
-    `simulated` says that no person took part, so that nothing can reveal one."""
+    """`k` is the k-anonymity of `people` by demographic columns, if any; `simulated`: no person took part."""
 
     demographics: tuple[str, ...] = ()
     people: int = 0
@@ -198,9 +194,8 @@ class GateReport:
 
 
 def examine(export: ExportFolder, decisions: Sequence[Decision] = ()) -> GateReport:
-    """Examine an export, with those of the decisions that are about its data. Demographic columns are those that the
-    schema marks, and those that the last decision about them names. Raises StorageError for a column that is not
-    there."""
+    """Examine an export, with the decisions about its data. Demographic columns are those that the schema marks, and
+    those of the last decision about them. Raises StorageError for a column that is not there."""
     decisions = [one for one in decisions if one.data == export.data]
     reviews = {column: f"{one.by}, {one.at[:10]}" for one in decisions for column in one.reviewed}
     said = next((one.demographics for one in reversed(decisions) if one.demographics is not None), None)
@@ -256,8 +251,7 @@ def _small_cells(columns: Sequence[str], people: Sequence[tuple[str, ...]]) -> I
 
 
 def _people(export: ExportFolder, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """The demographic values of each person, as the first row that has one states it. Rows of files that name nobody
-    are left out."""
+    """The values of each person, as the first row that has one states it; not from files that name nobody."""
     known: dict[str, dict[str, str]] = {}
     for file in export.files:
         places = {column.name: number for number, column in enumerate(file.columns)}

@@ -65,8 +65,6 @@ OWN |= {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_per_add
 
 @dataclass(frozen=True, slots=True)
 class SeenScreen:
-    """A screen: its name among the pictures, its title in the document, and what led to it."""
-
     name: str
     title: str
     path: str
@@ -75,8 +73,7 @@ class SeenScreen:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Conditions in which participants meet the same steps, with their screens in order, and the paths of steps that
-    no simulated participant met."""
+    """Conditions with the same steps, their screens in order, and the steps that no simulated participant met."""
 
     label: str
     screens: tuple[SeenScreen, ...]
@@ -189,8 +186,7 @@ def require_playwright() -> None:
 
 
 def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: str) -> Iterator[tuple[str, Path]]:
-    """Take a picture of each screen in each width, and yield the screen's name and the file. Raises SettingsError
-    without Chromium."""
+    """Each screen in each width, as the screen's name and the file. Raises SettingsError without Chromium."""
     from playwright.sync_api import Error, sync_playwright
 
     with _serving(study, screens) as (address, pilot, cookies), sync_playwright() as playwright:
@@ -222,8 +218,7 @@ def take(study: Study, screens: Sequence[SeenScreen], folder: Path, language: st
 
 @contextmanager
 def _serving(study: Study, screens: Sequence[SeenScreen]) -> Iterator[tuple[str, str, dict[str, dict[str, str]]]]:
-    """A participants' server, with a session for each screen that has come to it just now: its address, a link to the
-    start page, and the sessions' cookies by the screens' names."""
+    """Its address, a link to the start page, and the cookies of a session for each screen, by the screens' names."""
     from app.web.server import build_app  # Gradio is slow to import, and other commands need none of it
 
     with TemporaryDirectory() as folder:

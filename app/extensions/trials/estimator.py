@@ -71,11 +71,9 @@ SMALLEST = 1e-6
 def cluster_variance(
     d: Values, errors: Values, terms: Values, people: Codes, questions: Codes | None
 ) -> tuple[float, float]:
-    """The variance of the coefficient of `d`, and its degrees of freedom.
-
-    `d` and the orthonormal `terms` have lost what the questions explain, and `d` what the terms explain. Raises
-    TrialError where there is no estimate without one of the participants.
-    """
+    """The variance of the coefficient of `d`, and its degrees of freedom. `d` and the orthonormal `terms` have lost
+    what the questions explain, and `d` what the terms explain. Raises TrialError where there is no estimate without one
+    of the participants."""
     weight = float(d @ d)
     columns = np.array([*terms, d / sqrt(weight), errors])
     columns, person, question, share = _rotated(columns, people, questions)
@@ -176,12 +174,9 @@ class Difference:
 
 
 def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = ()) -> Difference:
-    """The difference of the arms.
-
-    Columns of `rows`: `participant`, `arm` ("treatment" or "control"), `value` (a number), `question` if questions
-    have effects of their own, and the covariates (numbers, or labels, of which each has its effect). Rows without
-    a value or a covariate are left out. Raises TrialError where there is no estimate.
-    """
+    """The difference of the arms. Columns of `rows`: `participant`, `arm` ("treatment" or "control"), `value` (a
+    number), `question` if questions have effects of their own, and the covariates (numbers, or labels, of which each
+    has its effect). Rows without a value or a covariate are left out. Raises TrialError where there is no estimate."""
     whole = rows.dropna(subset=["participant", "arm", "value", *covariates])
     arm = whole["arm"].astype(str).to_numpy()
     if lacking := next((one for one in (TREATMENT, CONTROL) if one not in arm), ""):
@@ -218,11 +213,8 @@ def difference_of(
     value: Values, treated: Values, people: Codes, questions: Codes | None = None, covariates: Values | None = None
 ) -> Difference:
     """`difference` from arrays of the same length: `treated` is 1 or 0, people and questions are numbers from 0, and
-    covariates have a column each.
-
-    Effects of questions are taken out by subtracting each question's means, which is exact for one set of them. Raises
-    TrialError where questions and covariates explain the arm, or where too few participants are left.
-    """
+    covariates have a column each. Each question's means are subtracted, which is exact for one set of them. Raises
+    TrialError where questions and covariates explain the arm, or too few participants are left."""
     asked = np.zeros_like(people) if questions is None else questions
     y, d, terms = _centred(value, asked), _centred(treated, asked), np.empty((0, value.size))
     if covariates is not None and covariates.shape[1]:
@@ -288,7 +280,6 @@ def _basis(columns: Values) -> Values:
 
 
 def p_of(difference: Difference, direction: Direction, margin: float | None = None) -> float:
-    """The p of the test of a direction."""
     edge = (margin or 0.0) if direction in ("equivalent", "not_worse") else 0.0
     above = upper_tail((difference.estimate + edge) / difference.standard_error, difference.df)
     below = upper_tail((edge - difference.estimate) / difference.standard_error, difference.df)
@@ -307,11 +298,9 @@ def sides(direction: Direction) -> Literal[1, 2]:
 
 
 def shown(low: float, high: float, direction: Direction, margin: float | None = None) -> bool:
-    """True if an interval supports a hypothesis; the same as its test, if the interval has the test's level.
-
-    It must lie above 0 (`greater`), below 0 (`less`), on one side of 0 (`different`), above minus the margin
-    (`not_worse`), or within the margin (`equivalent`).
-    """
+    """True if an interval supports a hypothesis; the same as its test, if the interval has the test's level. It must
+    lie above 0 (`greater`), below 0 (`less`), on one side of 0 (`different`), above minus the margin (`not_worse`), or
+    within the margin (`equivalent`)."""
     if direction in ("equivalent", "not_worse"):
         edge = margin or 0.0
         return low > -edge and (direction == "not_worse" or high < edge)

@@ -51,10 +51,7 @@ class IntegrityFindings:
 
 
 def integrity_findings(database: Database, study: str, origin: str) -> IntegrityFindings:
-    """The evidence of a study's sessions of an origin, with false alarms of its pilot and simulated sessions.
-
-    Raises StorageError for imported sessions.
-    """
+    """With false alarms of its pilot and simulated sessions; raises StorageError for imported sessions."""
     if origin == Origin.IMPORT:
         raise StorageError(f"{study!r} was imported, and a release does not have what participants' pages reported")
     thresholds = thresholds_in_force(database, study)

@@ -52,11 +52,9 @@ class LookResult:
 def look(
     database: Database, study: str, who: str, now_us: int, *, secret: str, unblind: bool = False
 ) -> tuple[RecordedLook, tuple[LookResult, ...]]:
-    """Take the next planned look, and record it with its results. The `secret` decides which group is A.
-
-    Raises TrialError if the study is not preregistered, no look is planned, or too few participants have completed;
-    NotPossible if somebody else takes it at the same time.
-    """
+    """Take the next planned look, and record it with its results. The `secret` decides which group is A. Raises
+    TrialError if the study is not preregistered, no look is planned, or too few participants have completed;
+    NotPossible if somebody else takes it at the same time."""
     recorded = plan_events(database, study)
     planned = planned_study(database, study, recorded)
     if planned is None:
@@ -106,12 +104,9 @@ def look(
 def nominal_alpha(
     plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook], complete: int | None = None
 ) -> float:
-    """The level at which the last analysis tests a hypothesis: the alpha that the looks before have left.
-
-    `complete` participants may be fewer than planned; then the last analysis has the boundary of a look at their share,
-    and not all that is left, as the end may have been chosen by what was seen. In a plan with looks, the primary
-    hypotheses share alpha equally in place of their family's correction.
-    """
+    """The level at which the last analysis tests a hypothesis: the alpha that the looks before have left. `complete`
+    participants may be fewer than planned; then it has the boundary of a look at their share, and not all that is left,
+    as the end may have been chosen by what was seen. With looks, the primary hypotheses share alpha equally."""
     if plan.looks is None or hypothesis.role != "primary":
         return hypothesis.alpha
     taken = tuple(share for share in _shares(plan, looks) if share < 1)
@@ -125,8 +120,7 @@ def nominal_alpha(
 
 
 def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> tuple[Monitor, int]:
-    """The monitor of a primary hypothesis at the last of rising shares of the participants, and the number of that
-    look."""
+    """The monitor of a primary hypothesis at the last of rising shares, and the number of that look."""
     alpha = hypothesis.alpha / len(plan.primary)
     times = shares if shares[-1] == 1 else (*shares, 1.0)
     return monitor(plan.looks, alpha, sides(hypothesis.direction), times), len(shares) - 1

@@ -35,8 +35,7 @@ class PlannedLook:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeLock:
-    """Outcomes of a preregistered trial that is not over: with how many complete sessions, of how many planned, and the
-    next look; None after the last but one."""
+    """Outcomes of a trial under way, with complete and planned sessions, and the next look but for the last."""
 
     complete: int
     planned: int | None
@@ -44,8 +43,7 @@ class OutcomeLock:
 
 
 def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
-    """The lock on a study's outcomes; None if it is not preregistered, or is over: closed, or with all its
-    participants."""
+    """None if the study is not preregistered, or is over: closed, or with all its participants."""
     recorded = plan_events(database, study)
     planned = planned_study(database, study, recorded)
     if planned is None or operations_of(database, study).closed is not None:
@@ -83,8 +81,7 @@ def peek(database: Database, study: str, who: str, through: str, why: str, now_u
 
 
 def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:
-    """Record that somebody opens the outcomes again which an unplanned look of the last day shows them; nothing where
-    outcomes are not locked. It gives no further day."""
+    """Record that outcomes are opened again which an unplanned look of the last day shows; it gives no further day."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     first = _unplanned(database, study, who, now_us) if lock is not None else None
     if lock is not None and first is not None:
@@ -93,8 +90,7 @@ def open_again(database: Database, study: str, origin: str, who: str, through: s
 
 
 def _unplanned(database: Database, study: str, who: str, now_us: int) -> RecordedLook | None:
-    """The last unplanned look of somebody within a day; those that open it again do not count. A terminal may be
-    several people's, so no look counts there."""
+    """Somebody's last unplanned look within a day; none at a terminal, which may be several people's."""
     if who == TERMINAL:
         return None
     mine = (one for one in reversed(plan_events(database, study).looks) if one.number is None and one.who == who)
@@ -102,8 +98,7 @@ def _unplanned(database: Database, study: str, who: str, now_us: int) -> Recorde
 
 
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
-    """The reason why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows
-    them to that person for a day."""
+    """The reason why outcomes are not shown now; empty if they are, as for a day after an unplanned look."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     if lock is None:
         return ""

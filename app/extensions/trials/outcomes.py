@@ -43,8 +43,7 @@ MOST_EVENTS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class TrialValue:
-    """A value of an outcome: the id of its step, the names in scope with their values, and its question; empty if the
-    outcome is not about one. `order` rises in a session."""
+    """The id of its step, the names in scope, and its question, if it is about one. `order` rises in a session."""
 
     session: str
     step: str
@@ -85,8 +84,7 @@ class TrialSession:
         return arm_of(contrast, self.factors)
 
     def assigned(self, contrast: PlannedContrast) -> bool:
-        """True if the participant is in the comparison: assigned to a group; or, where the same participants are in
-        both, began with one of them."""
+        """True if assigned to a group; or, where participants are in both, if they began with one of them."""
         if contrast.factor in self.factors:
             return bool(self.arm(contrast))
         return not self.reached.isdisjoint((contrast.factor, value) for value in (contrast.treatment, contrast.control))
@@ -147,8 +145,7 @@ class TrialData:
 
 
 def estimated(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> tuple[Difference, int]:
-    """A hypothesis's effect among some sessions, and the number of participants in it; raises TrialError where there is
-    none."""
+    """The effect among some sessions, and the number of participants in it; raises TrialError where there is none."""
     rows = data.rows(hypothesis, sessions)
     if hypothesis.contrast.factor == STEP:
         found = paired(rows)
@@ -163,11 +160,9 @@ def arm_of(contrast: PlannedContrast, values: Mapping[str, str]) -> str:
 
 
 def read_trial(database: Database, study: str, origin: str, plan: Plan) -> TrialData:
-    """Read the sessions of a study of one origin, also those that a researcher excluded, and their outcomes.
-
-    Raises StorageError if the study has no sessions of its own of that origin, TrialError for an outcome that this
-    version of Parley does not record.
-    """
+    """Read the sessions of a study of one origin, also those that a researcher excluded, and their outcomes. Raises
+    StorageError if the study has no sessions of its own of that origin, TrialError for an outcome that this version of
+    Parley does not record."""
     outcomes = tuple(dict.fromkeys(one.outcome for one in plan.hypotheses))
     people: dict[str, list[TrialSession]] = {}
     values: dict[str, list[TrialValue]] = {outcome: [] for outcome in outcomes}

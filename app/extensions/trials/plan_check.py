@@ -140,7 +140,6 @@ def is_numeric(field: Field) -> bool:
 
 
 def _pool(study: Study, placed: PlacedStep) -> tuple[Problem, ...]:
-    """The problems of which there is one at a step."""
     return study.pools.get(placed.turn.pool, ()) if placed.turn else ()
 
 
@@ -308,8 +307,7 @@ def _covariates(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
 
 
 def _asked_before(study: Study, plan: Plan) -> Mapping[str, bool]:
-    """The questions of surveys before the first chat and the first part that depends on a contrast, with whether their
-    answers are numbers."""
+    """Questions of surveys before the first chat or part that depends on a contrast; True if answers are numbers."""
     contrasts = [one.contrast for one in plan.hypotheses]
     treated = {one.factor for one in contrasts if one.factor != STEP}
     later = set(chain.from_iterable((one.treatment, one.control) for one in contrasts if one.factor == STEP))

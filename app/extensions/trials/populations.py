@@ -89,11 +89,8 @@ class ArmFlow:
 
 
 def arm_flows(data: TrialData, came: Mapping[str, Mapping[str, tuple[int, int]]]) -> tuple[ArmFlow, ...]:
-    """The flow for each contrast of the plan.
-
-    `came` has, by factor and value, how many participants were assigned, those with erased data too, and how many
-    completed (`ParticipantFlow.factors`).
-    """
+    """The flow for each contrast of the plan. `came` has, by factor and value, how many participants were assigned,
+    those with erased data too, and how many completed (`ParticipantFlow.factors`)."""
     contrasts: dict[PlannedContrast, list[Hypothesis]] = {}
     for one in data.plan.hypotheses:
         contrasts.setdefault(one.contrast, []).append(one)

@@ -113,10 +113,8 @@ def null_effect(design: Design) -> float:
 
 
 def approximate_participants(design: Design, assumptions: Assumptions, effect: float, power: float = 0.8) -> int:
-    """About how many participants the power needs, by the normal approximation; the grid is laid around it.
-
-    With the variance V of one participant's contribution, n = V (z_alpha + z_power)^2 / distance^2.
-    """
+    """About how many participants the power needs, by the normal approximation; the grid is laid around it. With the
+    variance V of one participant's contribution, n = V (z_alpha + z_power)^2 / distance^2."""
     r_u, r_v, m = assumptions.icc_participant, assumptions.icc_question, design.answers
     rest = 1 - r_u - r_v
     p = design.treated
@@ -148,11 +146,9 @@ class ParticipantsNeeded:
 
 
 def participants_for(points: Sequence[PowerPoint], power: float) -> ParticipantsNeeded:
-    """The number of participants for a power, between the points of one effect.
-
-    Interpolated between the first point that reaches the power and the one before it: the normal quantile of power is
-    about a straight line over the root of the number. If the smallest point reaches it, that is a bound.
-    """
+    """The number of participants for a power, between the points of one effect. Interpolated between the first point
+    that reaches the power and the one before it: the normal quantile of power is about a straight line over the root of
+    the number. If the smallest point reaches it, that is a bound."""
     before: PowerPoint | None = None
     for point in sorted(points, key=lambda one: one.participants):
         if point.power >= power:

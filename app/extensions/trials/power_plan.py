@@ -50,12 +50,10 @@ def contrast_of(study: Study, hypothesis: Hypothesis) -> Contrast:
 
 
 def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> Design:
-    """The design of a hypothesis; answers and questions are those of `rows`, of simulated or real participants.
-
-    Its alpha is that which the hypothesis needs whatever the others show: over the number of its family, if that is
-    corrected (Holm's first step, and Benjamini and Hochberg's); with planned looks, over the number of primary ones.
-    Raises TrialError where nobody can be compared.
-    """
+    """The design of a hypothesis; answers and questions are those of `rows`, of simulated or real participants. Its
+    alpha is what it needs whatever the others show: over the number of its family, if that is corrected (Holm's first
+    step, and Benjamini and Hochberg's), or of primary ones with planned looks. Raises TrialError where nobody can be
+    compared."""
     plan = plan_of(study)
     contrast = contrast_of(study, hypothesis)
     among = hypothesis.contrast
@@ -105,8 +103,7 @@ def chosen_hypotheses(plan: Plan, names: Sequence[str]) -> tuple[Hypothesis, ...
 
 
 def wanted_effect(hypothesis: Hypothesis) -> float | None:
-    """The effect for which power is computed: the smallest one of interest with its sign; 0 where the claim is that
-    there is none. None if the plan has none."""
+    """The smallest one of interest with its sign; 0 where the claim is that there is none; None if not planned."""
     if hypothesis.direction in ("equivalent", "not_worse"):
         return 0.0
     if hypothesis.smallest_effect is None:
@@ -119,10 +116,8 @@ FEWEST = 10
 
 
 def observe(rows: pd.DataFrame) -> dict[str, float]:
-    """The assumptions that a trial's rows show; columns as of `estimator.difference` or `paired`.
-
-    The baseline is the control's mean. Raises TrialError for too few participants, or without a control.
-    """
+    """The assumptions that a trial's rows show; columns as of `estimator.difference` or `paired`. The baseline is the
+    control's mean. Raises TrialError for too few participants, or without a control."""
     there = rows.dropna(subset=["value"])
     group = there["arm"] if "arm" in there else there["moment"]
     people = codes(there["participant"])
@@ -217,11 +212,8 @@ def trial_rows(data: TrialData, hypothesis: Hypothesis) -> pd.DataFrame:
 def plan_power(
     study: Study, plan: Plan, hypothesis: Hypothesis, trial: TrialData, pilot: TrialData | None, options: PowerOptions
 ) -> HypothesisPower:
-    """The simulation of a hypothesis.
-
-    Answers and questions are those of the simulated people `trial`; assumptions are the options', then the pilot's.
-    Raises TrialError for what neither has.
-    """
+    """The simulation of a hypothesis. Answers and questions are those of the simulated people `trial`; assumptions are
+    the options', then the pilot's. Raises TrialError for what neither has."""
     design = planned_design(study, hypothesis, trial_rows(trial, hypothesis))
     design = replace(design, answers=options.answers or design.answers, questions=options.questions or design.questions)
     assumed = _assumptions(hypothesis, design, {**observed_in(pilot, hypothesis), **options.assumed})

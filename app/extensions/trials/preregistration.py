@@ -33,8 +33,7 @@ TEMPLATES = Environment(
 
 
 def texts(study: Study, people: int, pilots: int, files: Sequence[str] = ()) -> Mapping[str, str]:
-    """The TEXTS by name, for a study with these numbers of participants and pilots. Raises TrialError without a
-    plan."""
+    """The TEXTS by name, for these numbers of participants and pilots. Raises TrialError without a plan."""
     plan, named = plan_of(study), f" Files: {', '.join(files)}." if files else ""
     scores = [one.outcome for one in plan.hypotheses if one.outcome.startswith("score.")]
     known = {

@@ -55,8 +55,7 @@ TEMPLATE = Environment(
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """The confirmatory part of a report. `study` is the version with the plan that counts: that of the preregistration
-    in force, or else the newest with sessions."""
+    """`study` is the version with the plan that counts: as preregistered, or else the newest with sessions."""
 
     study: Study
     plan: Plan
@@ -123,7 +122,6 @@ def _over(database: Database, study: str, data: TrialData, events: PlanEvents) -
 
 
 def _methods(trial: TrialReport) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The methods section: headings, each with a paragraph or the items of a list."""
     plan, study = trial.plan, trial.study
     yield "Hypotheses", tuple(f"{one.claim} {hypothesis_words(one)}" for one in plan.hypotheses)
     factors = "; ".join(factor_words(study))

@@ -82,8 +82,7 @@ def trial_findings(database: Database, study: Study, origin: str) -> tuple[Findi
 def trial_results(
     data: TrialData, looks: Sequence[RecordedLook] = (), complete: int | None = None
 ) -> tuple[HypothesisResult, ...]:
-    """The results of all hypotheses, in the order of the plan; `looks` are those that were taken, and `complete` is the
-    number of complete participants, if it may be below the planned one."""
+    """In the order of the plan; `looks` were taken, and `complete` participants may be fewer than planned."""
     tested = [_tested(data, one, intention_to_treat(data, one.contrast)) for one in data.plan.hypotheses]
     corrected = dict(_adjusted(data.plan, tested))
     return tuple(_whole(data, one, corrected.get(one.hypothesis.id), looks, complete) for one in tested)
@@ -164,8 +163,7 @@ def _decision(result: HypothesisResult) -> str:
 
 
 def _smallest(result: HypothesisResult) -> str:
-    """The relation of a shown effect to the smallest one of interest; empty if the plan has none, or if p is
-    corrected, as the interval is not."""
+    """The relation of a shown effect to the smallest of interest; empty without one, or if p is corrected."""
     smallest, one = result.hypothesis.smallest_effect, result.hypothesis
     if smallest is None or result.p_adjusted is not None or one.direction in ("equivalent", "not_worse"):
         return ""

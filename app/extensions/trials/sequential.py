@@ -62,11 +62,9 @@ def boundaries(
 
 
 def spend(t: float, alpha: float, spending: Spending, sides: Sides = 2) -> float:
-    """Alpha that is spent at the information fraction t (Lan and DeMets 1983, their alpha*_1 and alpha*_2).
-
-    Of each side's a = alpha / sides, like O'Brien and Fleming: 2 - 2 Phi(z_{a/2} / sqrt(t)); like Pocock:
-    a log(1 + (e - 1) t).
-    """
+    """Alpha that is spent at the information fraction t (Lan and DeMets 1983, their alpha*_1 and alpha*_2). Of each
+    side's a = alpha / sides, like O'Brien and Fleming: 2 - 2 Phi(z_{a/2} / sqrt(t)); like Pocock: a log(1 + (e - 1)
+    t)."""
     if t >= 1:
         return alpha
     side = alpha / sides

@@ -120,8 +120,7 @@ class SimulatedTrial:
 
 
 def monitor_of(design: Design, participants: int) -> Monitor:
-    """The monitor of a design's looks, the same for all its trials; without the early ones that come too soon for a
-    group to have enough participants, which are taken later."""
+    """The monitor of all its trials; looks too early for a group to have enough participants are left out."""
     smaller = min(design.treated, 1 - design.treated) if design.contrast == "between" else 1.0
     people, enough = design.people(participants), FEWEST_IN_A_GROUP / smaller - 1e-6
     shares = design.looks.at if design.looks is not None else (1.0,)
@@ -262,10 +261,8 @@ def latent_correlation(observed: float, share: float) -> float:
 
 def observed_correlation(latent: float, share: float) -> float:
     """The correlation of two yes-no answers with a latent correlation: the integral of the normal density (Plackett
-    1954, Biometrika 41:351), from 0 to r, over p (1 - p).
-
-    With r = sin(t): Phi_2(c, c; r) - p^2 = 1/(2 pi) * integral of exp(-c^2 / (1 + sin t)) dt.
-    """
+    1954, Biometrika 41:351), from 0 to r, over p (1 - p). With r = sin(t): Phi_2(c, c; r) - p^2 = 1/(2 pi) * integral
+    of exp(-c^2 / (1 + sin t)) dt."""
     c, end = NORMAL.inv_cdf(share), np.arcsin(latent)
     inner = sum(w * exp(-(c * c) / (1 + np.sin(end / 2 * (x + 1)))) for x, w in zip(NODES, WEIGHTS, strict=True))
     return float(end / 2 * inner / (2 * pi) / (share * (1 - share)))

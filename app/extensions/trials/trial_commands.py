@@ -94,7 +94,6 @@ def preregister(
 
 
 def _files(database: Database, study: Study) -> Mapping[str, str]:
-    """The files by name. Raises TrialError if the study has no plan."""
     from app.extensions.trials.preregistration import texts
 
     people, pilots = (flow(database, study.name, origin).arrived for origin in (Origin.PERSON, Origin.PILOT))

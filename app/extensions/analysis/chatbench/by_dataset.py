@@ -83,10 +83,8 @@ def of_models(shares: Values, counts: Values) -> OverQuestions:
 
 
 def published_errors(shares: Values, counts: Values | Codes) -> dict[str, float]:
-    """Standard errors that use only the questions' accuracies; none for a single question.
-
-    Variances are divided by Q - 1, but in the authors' code by Q: numpy's `std`, also of a pandas series.
-    """
+    """Standard errors that use only the questions' accuracies; none for a single question. Variances are divided by
+    Q-1, but in the authors' code by Q: numpy's `std`, also of a pandas series."""
     asked = shares.size
     found = {"questions": float(asked)}
     if asked < 2:
@@ -232,10 +230,8 @@ UNSURE = "A standard error is not known, because there are too few answers or al
 
 
 def z_test(first: float, second: float, error_first: float, error_second: float) -> dict[str, float]:
-    """The test of two accuracies: `z`, two-sided `p`, the `standard_error` of their difference.
-
-    Empty if an error is unknown or zero: if all answers are equal, their variance is not known.
-    """
+    """The test of two accuracies: `z`, two-sided `p`, the `standard_error` of their difference. Empty if an error is
+    unknown or zero: if all answers are equal, their variance is not known."""
     error = sqrt(error_first**2 + error_second**2)
     if not isfinite(error) or min(error_first, error_second) <= 0:
         return {}

@@ -67,7 +67,6 @@ class PublishedPaper:
 
 
 def published_paper(name: str) -> PublishedPaper:
-    """The paper of this name; raises PublishedUnknown."""
     if name not in PAPERS:
         raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
     return PublishedPaper(name, PAPERS[name], dict(figures()))

@@ -80,9 +80,7 @@ def alphas(coincidences: Sums, metric: Metric = "nominal") -> Sums:
 
 def crossings(one: Sums, other: Sums) -> Sums:
     """For each conversation that both rated: pairs of one rating each, weighted (R_i + S_i)/(R_i S_i); then the counts.
-
-    An array (values, values + 2, ...): the pairs by their two values, and in the last two columns both counts.
-    """
+    An array (values, values + 2, ...): the pairs by their two values, and in the last two columns both counts."""
     here, there = one.sum(axis=0), other.sum(axis=0)
     both = (here > 0) & (there > 0)
     weights = np.divide(here + there, here * there, out=np.zeros_like(here), where=both)
@@ -131,11 +129,9 @@ AT_ONCE = 100_000
 
 
 def without_each_rater(counts: Sums, marks: npt.NDArray[np.floating], statistic: Callable[[Sums], Sums]) -> Sums:
-    """The statistic (..., raters) of counts (values, conversations) without each rater's marks in turn.
-
-    `marks` (values, raters, conversations) is what each rater contributed to the counts; `statistic` is given counts
-    (values, some raters, conversations).
-    """
+    """The statistic (..., raters) of counts (values, conversations) without each rater's marks in turn. `marks`
+    (values, raters, conversations) is what each rater contributed to the counts; `statistic` is given counts (values,
+    some raters, conversations)."""
     step = max(1, AT_ONCE // max(1, counts.shape[-1]))
     starts = range(0, marks.shape[1], step)
     return np.concatenate([statistic(counts[:, None] - marks[:, start : start + step]) for start in starts], axis=-1)
@@ -153,10 +149,8 @@ def variance(without: Sums) -> float:
 def jackknife(
     value: float, replicates: Sequence[Sums], more: float = 0.0, *, scale: tuple[float, float] = AT_MOST_1
 ) -> Interval:
-    """The interval of a value from its values without each cluster, for each way of clustering.
-
-    It is cut at the ends of the scale. `more` is a variance that is known otherwise, which is added.
-    """
+    """The interval of a value from its values without each cluster, for each way of clustering. It is cut at the ends
+    of the scale. `more` is a variance that is known otherwise, which is added."""
     fewest = min(way.size for way in replicates)
     if fewest < FEWEST:
         return Interval(value, why=f"An interval needs {FEWEST} raters and {FEWEST} conversations.")
@@ -171,10 +165,8 @@ def jackknife(
 
 def of_mean(marks: npt.NDArray[np.floating], each: Callable[[Sums], Sums], scale: tuple[float, float]) -> Interval:
     """The mean over conversations of a function of their counts, with its interval over raters and conversations.
-
     `each` gives, of counts (values, ..., conversations), a value for each conversation, and whether it counts (2, ...,
-    conversations).
-    """
+    conversations)."""
     counts = marks.sum(axis=1, dtype=np.float64)
     values = each(counts)
     replicates = [
@@ -316,9 +308,7 @@ def marks_of(
     items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...] = ORDER
 ) -> tuple[Marks, pd.Index, pd.Index]:
     """The number of times each rater gave each value to each item, with the ids of raters and items, both sorted.
-
-    Values not in `order` are left out, and so are raters and items without any other.
-    """
+    Values not in `order` are left out, and so are raters and items without any other."""
     place = pd.Index(order).get_indexer(pd.Index(np.asarray(values, dtype=object)))
     known = place >= 0
     rater, people = pd.factorize(np.asarray(raters, dtype=object)[known].astype(str), sort=True)
@@ -329,10 +319,8 @@ def marks_of(
 
 
 def alpha_interval(marks: Marks, metric: Metric, *, raters_vary: bool = True) -> Interval:
-    """Alpha with its interval over raters and conversations, or over conversations alone if the raters are given.
-
-    NaN where fewer than two conversations have two ratings: of one, alpha is 0 whatever was rated.
-    """
+    """Alpha with its interval over raters and conversations, or over conversations alone if the raters are given. NaN
+    where fewer than two conversations have two ratings: of one, alpha is 0 whatever was rated."""
     several = marks.sum(axis=(0, 1)) > 1
     paired = marks[:, :, several]
     counts = paired.sum(axis=1, dtype=np.float64)
@@ -429,10 +417,8 @@ class RaterPool:
     """A row for each rater, by id: the columns of PROFILE that the table has; None if not known."""
 
     def counts(self, members: npt.ArrayLike) -> Sums:
-        """The counts (values, groups, conversations) of groups, from their members (groups, raters): 1 or 0.
-
-        Exact: float32 holds every whole number up to 2^24.
-        """
+        """The counts (values, groups, conversations) of groups, from their members (groups, raters): 1 or 0. Exact:
+        float32 holds every whole number up to 2^24."""
         return np.asarray(np.matmul(np.asarray(members, dtype=np.float32), self.marks), dtype=np.float64)
 
 
@@ -452,7 +438,6 @@ class Axis:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
 
     def large(self) -> Codes:
-        """The groups with enough raters and enough others."""
         sizes = self.sizes()
         return np.flatnonzero((sizes >= LEAST) & (sizes.sum() - sizes >= LEAST))
 

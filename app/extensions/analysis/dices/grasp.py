@@ -83,11 +83,9 @@ def interval(observed: float, permuted: Sums) -> Interval:
 
 
 def interval_of_largest(observed: float, permuted: Sums, high: float | None) -> Interval:
-    """The 95 % interval of the largest of several ratios, up to `high`, the largest upper end of theirs.
-
-    It holds 1 where `p_above` is not below 0.05; all of its error is at the lower end, as chance alone makes the
-    largest of several ratios larger than 1.
-    """
+    """The 95 % interval of the largest of several ratios, up to `high`, the largest upper end of theirs. It holds 1
+    where `p_above` is not below 0.05; all of its error is at the lower end, as chance alone makes the largest of
+    several ratios larger than 1."""
     known = np.sort(_defined_values(observed, permuted))
     beyond = known.size // 20
     if not beyond or high is None:
@@ -150,10 +148,8 @@ def family(
 
 
 def sides(pool: RaterPool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
-    """The counts (values, groups, permutations, conversations) of each large group and of all others.
-
-    `dealt` (permutations, raters) has the number of the rater whose profile each rater gets.
-    """
+    """The counts (values, groups, permutations, conversations) of each large group and of all others. `dealt`
+    (permutations, raters) has the number of the rater whose profile each rater gets."""
     counts = pool.counts(axis.members()[:, dealt].reshape(-1, dealt.shape[1]))
     each = counts.reshape(len(counts), len(axis.groups), len(dealt), pool.marks.shape[-1])
     large = each[:, axis.large()]

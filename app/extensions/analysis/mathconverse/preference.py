@@ -87,8 +87,7 @@ def _sets(end: str) -> str:
 
 @analysis
 def preferred(interactions: pd.DataFrame) -> Iterator[Finding]:
-    """The share of comparisons in which each model is preferred to each other, ties counting half, in alphabetical
-    order."""
+    """The share of comparisons in which each model is preferred to each other, in alphabetical order, ties half."""
     shares = (
         share_estimate(f"mathconverse.preferred.{slug(one)}.{slug(other)}", f"{one} over {other}",
                        {"model": str(one), "other": str(other)},
@@ -117,10 +116,8 @@ def preference_predicted(interactions: pd.DataFrame) -> Iterator[Finding]:
 
 
 def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFrame:
-    """A row for each rank: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best).
-
-    With `complete`, only sets that have a conversation with each ranked model.
-    """
+    """A row for each rank: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best). With `complete`, only sets
+    that have a conversation with each ranked model."""
     given = interactions[interactions["final_prefs"] != "MISSING"]
     sets = given.drop_duplicates(SET)
     rows = [

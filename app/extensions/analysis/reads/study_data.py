@@ -40,8 +40,7 @@ _seat, _session = tables.seats.c, tables.sessions.c
 
 @dataclass(frozen=True, slots=True)
 class ParticipantFlow:
-    """The participants of a study: how many came, how they ended, whom a researcher excluded and why, and which factors
-    the completed ones had."""
+    """How many participants came, how they ended, who was excluded and why, and the completed ones' factors."""
 
     origin: str
     arrived: int
@@ -71,12 +70,9 @@ def rows(
     complete: bool = False,
     part: str = "",
 ) -> list[tuple[Any, ...]]:
-    """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
-
-    Of a release in parts (ChatBench's pilots) only `part` is meant, by default the first one; tables that belong to the
-    whole release have all their rows. A filtered file of a study's own sessions is what an export writes: the rows of
-    the sessions that stay.
-    """
+    """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact. Of a
+    release in parts (ChatBench's pilots) only `part` is meant, by default the first one; tables of the whole release
+    have all their rows. A filtered file of a study's own sessions has the rows that an export writes."""
     whole = table.parts == ("",)
     filters = table.filters if origin != Origin.IMPORT else ""
     own = (released(filters) if filters else table).table().c
@@ -115,8 +111,7 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
 
 
 def require_origin(database: Database, study: str, origin: str) -> None:
-    """Raise StorageError if a study has nothing of an origin. Rows of no session count too: imported ones, and what
-    models answered alone."""
+    """Raise StorageError without data of an origin; imported rows, and answers of models alone, count too."""
     with database.connect() as connection:
         read = {Origin.IMPORT} if imports(connection, study) else ()
         alone = {Origin.PERSON} if asked_alone(connection, study) else ()
@@ -152,10 +147,8 @@ def persons_of_sessions(database: Database, study: str) -> Mapping[str, str]:
 
 
 def data_version(database: Database, study: str, origin: str) -> Mark:
-    """A mark that changes with every event of a study's sessions, found without reading the events.
-
-    Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
-    """
+    """A mark that changes with every event of a study's sessions, found without reading the events. Of the times there
+    is a sum, as the newest fact need not be the one with the latest time: clocks differ."""
     conditions = (_seat.study == study, _seat.origin == origin)
     counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*conditions)
     out = select(_seat.stream, _seat.excluded).where(*conditions, _seat.excluded.is_not(None)).order_by(_seat.stream)
@@ -166,7 +159,6 @@ def data_version(database: Database, study: str, origin: str) -> Mark:
 
 
 def flow(database: Database, study: str, origin: str, part: str = "") -> ParticipantFlow:
-    """The participants of a study. Raises StorageError if it has no such part."""
     parts = parts_of(database, study, origin)
     part = part_of(parts, study, part)
     somebody = _session.stream.not_in(streams_of_nobody(study))
@@ -210,8 +202,7 @@ def _seats(study: str, origin: str) -> Select[Any]:
 
 
 def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:
-    """The number of participants who began and who completed by each value of each factor; excluded ones never
-    completed."""
+    """Participants who began and who completed, by each factor and value; excluded ones never completed."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for name, value, done, number in _assigned(seats):
         came, completed = found.setdefault(name, {}).get(value, (0, 0))

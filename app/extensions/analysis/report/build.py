@@ -53,8 +53,7 @@ class VersionUsed:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmatoryPart:
-    """The part of an extension in the report of a study with a plan, before all other results: HTML before and after
-    its findings, and `data` in the JSON report."""
+    """An extension's part of the report on a study with a plan: HTML before and after its findings, and JSON `data`."""
 
     findings: tuple[Finding, ...]
     before: Markup
@@ -128,11 +127,8 @@ def build_report(
     part: str = "",
     unfinished: bool = False,
 ) -> Report:
-    """Read and compute the contents of a study's report, of an imported release about one `part` of it. Sessions that
-    were not completed are analysed only if `unfinished` is true.
-
-    Raises StorageError if it has no sessions of that origin or part.
-    """
+    """Sessions that were not completed are analysed only if `unfinished` is true; of an imported release, one `part`
+    is. Raises StorageError if there are no sessions of that origin or part."""
     require_origin(database, study, origin)
     people = flow(database, study, origin, part)
     part = people.part if origin == Origin.IMPORT else ""
@@ -189,8 +185,6 @@ class FlowExit:
 
 @dataclass(frozen=True, slots=True)
 class FlowStage:
-    """The number of participants who reached a stage, those who left before it, and its conditions."""
-
     number: int
     words: str
     note: str = ""
@@ -230,7 +224,6 @@ def _released(report: Report) -> Iterator[FlowStage]:
 
 
 def _left_out(excluded: Mapping[str, int], number: int) -> FlowExit | None:
-    """The counts of participants not analysed, by the reasons for their exclusion."""
     reasons = [(count, f"excluded ({why})") for why, count in excluded.items() if count]
     silent = number - sum(excluded.values())
     reasons += [(silent, "no answer, rating or vote")] if silent > 0 else []
@@ -283,7 +276,6 @@ def grid(finding: Finding) -> Grid | None:
 
 
 def grid_places(finding: Finding) -> list[tuple[str, str]]:
-    """The row and the column of each estimate of a finding with columns."""
     keys = [
         tuple((name, value) for name, value in one.groups.items() if name not in finding.columns)
         for one in finding.estimates

@@ -79,10 +79,8 @@ def layer(mark: str, encoding: Spec, style: Spec, **channels: Any) -> Spec:
 
 
 def forest_chart(finding: Finding) -> Spec:
-    """Estimates with their intervals, a row for each group; one without an interval has a hollow dot.
-
-    Estimates by two groups are in rows by the first, with a colour and a shape for the second.
-    """
+    """Estimates with their intervals, a row for each group; one without an interval has a hollow dot. Estimates by two
+    groups are in rows by the first, with a colour and a shape for the second."""
     size = _size(finding.unit)
     places = grid_places(finding) if finding.columns else [(one.label, "") for one in finding.estimates]
     series = list(dict.fromkeys(column for _, column in places)) if finding.columns else []

@@ -49,8 +49,6 @@ class RecordedLook:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The time and the reason of a study's closing, and True if it was opened again."""
-
     at_us: int
     why: str
     reopened: bool
@@ -148,8 +146,7 @@ def _count(database: Database, study: str, wave: int, *conditions: ColumnElement
 
 
 def plan_in_force(database: Database, study: str, events: PlanEvents) -> Preregistration | None:
-    """The preregistration that counts: the last one before the first participant started, or else the first; None
-    without one."""
+    """The last one before the first participant started, or else the first; None without one."""
     mine = _seat.study == study, _PEOPLE
     with database.connect() as connection:
         began_us = connection.execute(select(func.min(_seat.begun_us)).where(*mine)).scalar()
