@@ -212,7 +212,6 @@ def since(alert: Alert) -> str:
 
 
 def updated(known_alerts: Sequence[Alert], observed: Sequence[Condition], now_us: int) -> Iterator[Alert]:
-    """The alerts that are new or changed, of the open ones that are `known_alerts` and the conditions that hold now."""
     by_key, holding = {alert.key: alert for alert in known_alerts}, dict(observed)
     for key, data in holding.items():
         alert = by_key.get(key) or Alert(key, data, opened_us=now_us, last_us=now_us, notified_us=now_us)
@@ -288,7 +287,6 @@ class AlertWatch:
 
 
 def _news(earlier_alerts: Sequence[Alert], changed_alerts: Sequence[Alert]) -> list[Alert]:
-    """The changed alerts that opened or closed."""
     known = {alert.key for alert in earlier_alerts}
     over = (alert for alert in changed_alerts if alert.closed_us is not None and alert.key.kind != SHIFT)
     return [*(alert for alert in changed_alerts if alert.key not in known), *over]

@@ -12,15 +12,11 @@ log = logging.getLogger(__name__)
 
 
 class Clock(Protocol):
-    """The time, and waiting."""
-
     def now_us(self) -> int:
         """Microseconds UTC since 1970."""
         ...
 
-    async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        ...
+    async def sleep(self, seconds: float) -> None: ...
 
     async def wait(self, seconds: float) -> None:
         """Let the time pass that a busy server, for example, asked for."""
@@ -28,10 +24,8 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """UTC at the start, continued by the monotonic clock: it never goes back, even if NTP does.
-
-    Nor does it over a restart, where `least_us` is when something was last written.
-    """
+    """UTC at the start, continued by the monotonic clock: it never goes back, even if NTP does, or over a restart,
+    where `least_us` is when something was last written."""
 
     def __init__(self, least_us: int = 0) -> None:
         now_ns = time.time_ns()
@@ -98,10 +92,7 @@ _OWN: ContextVar[VirtualClock] = ContextVar("clock")
 
 
 class PerTaskClock:
-    """One clock for many sessions at once: each task has its own virtual one, shared by the tasks that it starts.
-
-    With `living` they move with the world's time as well.
-    """
+    """Each task has its own virtual clock, shared by the tasks that it starts; if `living`, moving with real time."""
 
     def __init__(self, *, living: bool = False) -> None:
         self._kind = HybridClock if living else VirtualClock

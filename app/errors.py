@@ -47,8 +47,7 @@ class NotDelivered(ParleyError):
 
 
 class RecruiterError(ParleyError):
-    """A recruiter's API did not do what it was asked, or may have done it, if `uncertain`: the request was sent and its
-    answer lost. The message has no token."""
+    """A recruiter's API failed, or may have done it, if `uncertain`: the answer was lost. The message has no token."""
 
     uncertain = False
 

@@ -26,8 +26,7 @@ OWNERS: Mapping[str, str] = {"plan": "trials", "privacy": "publishing"}
 
 
 class CommandEntry(NamedTuple):
-    """A command in the list of commands: the module that registers it when imported, its purpose in one line, and a
-    text printed at once if it takes long to start."""
+    """The module that registers a command, its purpose in a line, and a text printed at once if it starts slowly."""
 
     module: str
     does: str
@@ -36,16 +35,12 @@ class CommandEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An extension's additions.
-
-    `commands` are by the heading of the help under which they stand. `shown` are the words of `parley show`, which its
-    commands' modules register. `tabs` are classes of console tabs, by the tab behind which each stands; `routes`
-    functions that make a route of the console from its context; `templates` and `styles` are the folders of their
-    Jinja templates and style sheets. `studies` is a folder of study files, which become templates of studies.
-    `checks` are functions that yield the faults of a study, which may have others, and `advice` functions that yield
-    warnings about a valid one. `hooks` are functions or constants that the core or another
-    extension asks for by the name of the hook.
-    """
+    """`commands` are by the heading of the help under which they stand, `shown` are the words of `parley show`; their
+    modules register both. `tabs` are classes of console tabs, by the tab behind which each stands; `routes` functions
+    that make a route of the console from its context; `templates`, `styles` and `studies` the folders of Jinja
+    templates, style sheets, and study files that become templates of studies. `checks` yield the faults of a study,
+    which may have others, `advice` warnings about a valid one. `hooks` are functions or constants that the core or
+    another extension asks for by name."""
 
     name: str
     commands: Mapping[str, Mapping[str, CommandEntry]] = field(default_factory=dict)
@@ -87,7 +82,6 @@ def study_faults(study: Study) -> Iterator[ValidationIssue]:
 
 
 def study_advice(study: Study) -> Iterator[str]:
-    """Yield the warnings of extensions about a valid study."""
     for extension in extensions():
         for place in extension.advice:
             yield from imported(place)(study)
@@ -100,12 +94,10 @@ def missing_owners() -> Mapping[str, str]:
 
 
 def missing_extensions(study: Study) -> Mapping[str, str]:
-    """The extensions that a study needs and that are not there, by its keys."""
     return {key: owner for key, owner in missing_owners().items() if getattr(study.file, key) is not None}
 
 
 def refuse_missing(study: Study) -> None:
-    """Raise MissingExtension if a study has keys of an extension that is not there."""
     for key, owner in missing_extensions(study).items():
         raise MissingExtension(f"The study {study.name!r} has the key `{key}`, which {_needs(owner)}.")
 
@@ -115,7 +107,6 @@ def _needs(owner: str) -> str:
 
 
 def hooked(hook: str) -> Iterator[Any]:
-    """Import each extension's object for this hook."""
     return (imported(extension.hooks[hook]) for extension in extensions() if hook in extension.hooks)
 
 

@@ -38,11 +38,7 @@ def read_replies(database: Database, cells: Iterable[StoredCell]) -> Iterator[Mo
 
 
 def outcome(method: Method, problem: Problem, replies: Iterable[StoredReply]) -> SampleResult | None:
-    """The result of a sample from its calls in order; None if the sample is not finished.
-
-    A refusal is the model's only in a step that the model itself was asked: without the extractor's reply nothing was
-    read.
-    """
+    """None if it is not finished. A refusal is the model's only where the model itself was asked, not the extractor."""
     texts: list[str] = []
     for call in replies:
         if call.step != len(texts):

@@ -47,8 +47,7 @@ class AnnotationPlan:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationResults:
-    """The annotations by stream; by annotator and reason those not parsed; and the calls refused, failed or not
-    made."""
+    """The annotations by stream; those not parsed by annotator and reason; calls refused, failed or not made."""
 
     annotations: Mapping[str, Sequence[Annotation]]
     unparsed: Mapping[tuple[str, str], int] = field(default_factory=dict)

@@ -145,8 +145,7 @@ def write_sample(
     secret: str,
     contents: PictureContents,
 ) -> Path:
-    """Write the label study, its conversations (with `linked_picture` in their messages) and the pictures in them; the
-    path of the study's file."""
+    """Write the label study, its conversations and the pictures in them; the path of the study's file."""
     asked = [field.question() for field in fields(annotator, conversations)]
     problems = [_problem(public_id(secret, one), one, right=annotator.shows_right_answer) for one in conversations]
     make_folder(folder)
@@ -172,8 +171,7 @@ def _problem(name: str, conversation: Conversation, *, right: bool) -> dict[str,
 
 
 def _about(conversation: Conversation, *, right: bool) -> str:
-    """Return the text that raters can unfold: the problem, and the right and the submitted answer if the model had
-    them."""
+    """The text that raters can unfold: the problem, and the right and the submitted answer if the model had them."""
     question = conversation.question
     if not question.text:
         return "(no problem)"

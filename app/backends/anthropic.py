@@ -148,7 +148,6 @@ def _message(message: PromptMessage) -> JSON:
 
 
 def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
-    """Return the effort for the reply, and the schema to which it is held."""
     effort = {"effort": options.effort} if options.effort else {}
     return effort | ({"format": {"type": "json_schema", "schema": request.schema}} if request.schema else {})
 
@@ -186,7 +185,6 @@ class Messages(ReplyDecoder):
         self._change({}, part(message, "usage"))
 
     def _block(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
-        """Yield the deltas of a block of content, or of a change of one."""
         kind = (string(block, "type") or "").removesuffix("_delta")
         if kind == "tool_use":
             given = part(block, "input")  # of a block that only begins nothing yet

@@ -145,8 +145,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """A piece of what the model thought before it replied, in order: no part of the reply. Empty where text
-    came of which it is not known yet whether it is reasoning."""
+    """A piece of what the model thought before it replied. Empty where it is not known yet if text is reasoning."""
 
     text: str
 
@@ -217,8 +216,7 @@ class Backend:
         """Let go of connections and processes."""
 
     def prepare(self, model: str) -> None:
-        """Get the files that a model needs on this machine before the first call, which may take long; raise a
-        BackendError if that fails."""
+        """Get the files that a model needs before the first call, which may take long; may raise a BackendError."""
 
     def holds(self, request: Request) -> bool:
         """Return True if the beginning of a reply may turn out to be reasoning, so that it is not shown at once."""

@@ -36,11 +36,8 @@ log = logging.getLogger(__name__)
 async def guarded_stream(
     ask: Callable[[], AsyncGenerator[Delta]], limits: Settings, *, whole: bool = False
 ) -> AsyncGenerator[Delta]:
-    """Pass on the deltas of the stream that `ask` gives, whose last is one `StreamEnd`, or raise a BackendError.
-
-    While a model reasons, each piece has to come in time as pieces of the reply have. Where nobody reads along, as the
-    reply is asked for as a `whole`, only the total time is limited.
-    """
+    """Pass on the deltas of the stream that `ask` gives, whose last is one `StreamEnd`, or raise a BackendError. Each
+    piece has to come in time, also while a model reasons; of a `whole` reply only the total time is limited."""
     loop, progress = asyncio.get_running_loop(), _Progress(limits)
     started_s = loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
@@ -70,8 +67,7 @@ class _Progress:
     """True once the model has begun to reason or to reply."""
 
     def passed(self, delta: Delta) -> Iterator[Delta]:
-        """The delta with its text cleaned, after what the cleaner held of earlier ones; raises BackendBroken where the
-        reply gets too long, or is none."""
+        """The cleaned delta after what was held of earlier ones; BackendBroken where the reply is too long, or none."""
         match delta:
             case TextDelta(str() as text):
                 yield from self._said(self.text.feed(text))

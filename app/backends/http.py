@@ -175,8 +175,7 @@ def _fill(template: JSON, values: Mapping[str, JSON]) -> JSON:
 
 @dataclass
 class HttpDecoder(ReplyDecoder):
-    """A stream has to say that it is over, by its finish reason or by `[DONE]`: bytes that just stop are a reply that
-    was cut off."""
+    """A stream has to say that it is over, by its finish reason or by `[DONE]`; otherwise it was cut off."""
 
     places: HttpOptions = field(kw_only=True)
     _found: bool = False

@@ -108,8 +108,7 @@ class OpenAI(ServerBackend):
     async def _opening(
         self, request: Request, options: OpenAIOptions, dialect: Dialect
     ) -> AsyncIterator[httpx2.Response]:
-        """The answer to a request, which is made again if the server refuses a part that can be left out or put
-        elsewhere."""
+        """The request is made again if the server refuses a part that can be left out or put elsewhere."""
         api = self._sdk.chat.completions if options.api == "chat" else self._sdk.responses
         create: Callable[..., Any] = api.with_streaming_response.create
         async with AsyncExitStack() as stack:

@@ -45,10 +45,7 @@ def backend(name: str, *, server: ServerUse = "none") -> Callable[[C], C]:
 
 
 def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
-    """Make the backend `name` for a server of the settings; one that plays for time waits with `sleep`.
-
-    Raises BackendRejected if a study may not ask for this, SettingsError if a setting is missing.
-    """
+    """One that simulates typing waits with `sleep`. BackendRejected if not allowed, SettingsError if one is missing."""
     kind = BACKENDS.find(name)
     for fault in check_server(name, server):
         raise BackendRejected(fault, reason="bad_server")

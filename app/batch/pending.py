@@ -44,7 +44,6 @@ class CellProgress:
     begun: int = 0
 
     def note(self, sample: int, steps: int, ended: bool, most: int) -> None:
-        """Note that `steps` of a sample are stored, of `most` possible ones."""
         if ended or steps >= most:
             self.complete |= 1 << sample
         elif steps:

@@ -49,11 +49,9 @@ async def run(
     stopped: Callable[[], bool] = bool,
 ) -> RunResult:
     """Ask for what is missing of a plan; `tell` is called with the progress, several times a second and at the end.
-
-    Ctrl-C, SIGTERM and `stopped`, which is asked as often, end it: what is on its way is waited for, unless the signal
-    comes again. Raises SettingsError or
-    BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this database.
-    """
+    Ctrl-C, SIGTERM and `stopped` end it: what is on its way is waited for, unless the signal comes again. Raises
+    SettingsError or BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this
+    database."""
     with asking(database):
         found = await asyncio.to_thread(find_pending, database, plan.cells)
         running = _Runner(database, settings, limits, found, tell, stopped)

@@ -53,10 +53,8 @@ async def estimate_by_simulation(
     read: Callable[[Database], object] = lambda _: None,
     questions: Questions | None = None,
 ) -> DryRunResult:
-    """Let `count` simulated participants finish the study; raises StudyError where one cannot.
-
-    `read` is called with the database of their sessions, which is then removed. Judges are asked by `questions`.
-    """
+    """Let `count` simulated participants finish the study; raises StudyError where one cannot. `read` is called with
+    the database of their sessions, which is then removed. Judges are asked by `questions`."""
     free = offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)

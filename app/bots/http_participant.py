@@ -92,10 +92,8 @@ class HttpParticipant:
         self.screen: Screen | None = None
 
     async def arrive(self, path: str) -> Screen:
-        """Open the start page, press its button, open the page.
-
-        Raises VisitFailed where the study admits nobody, RehearsalImpossible where the server does not take the link.
-        """
+        """Open the start page, press its button, open the page. Raises VisitFailed where the study admits nobody,
+        RehearsalImpossible where the server does not take the link."""
         start = await self._send("GET", path)
         if start.status_code in UNACCEPTED:
             raise RehearsalImpossible(UNACCEPTED[start.status_code].format(page=path.partition("?")[0]))
@@ -108,7 +106,6 @@ class HttpParticipant:
         return await self.reload()
 
     async def reload(self) -> Screen:
-        """Open the page, as a browser does once it is reloaded, and get the screen."""
         began_s = time.monotonic()
         await self._send("GET", "/")
         screen = await self.look()

@@ -46,8 +46,7 @@ SAID = (
 
 @dataclass(frozen=True, slots=True)
 class PreviewTarget:
-    """From where a study is walked through: a step's folded path (the beginning unless given), values of factors, and
-    a language."""
+    """Where a preview starts: a step's folded path (the beginning unless given), factors, and a language."""
 
     step: str = ""
     factors: Mapping[str, str] = field(default_factory=dict)
@@ -55,10 +54,7 @@ class PreviewTarget:
 
 
 async def advance_to_step(sessions: Sessions, study: Study, target: PreviewTarget) -> str:
-    """Begin a pilot session of a study that is registered, and bring it to a step; its stream.
-
-    Raises StudyError where the step is not met under these conditions.
-    """
+    """Begin a pilot session and bring it to a step; its stream. Raises StudyError where the step is not met."""
     cell = _cell(study, target)
     seed = str(uuid4())
     logs = await _advance_to(study, target, cell, seed)
@@ -226,7 +222,6 @@ def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:
 
 
 def moved(events: tuple[Event, ...], us: int) -> tuple[Event, ...]:
-    """The facts moved in time."""
     return tuple(replace(event, at_us=event.at_us + us, data=_moved(event.data, us)) for event in events)
 
 

@@ -139,7 +139,6 @@ class RandomBot:
         return "say", {"text": self._say(screen)}
 
     def _picture(self) -> NewPicture:
-        """A picture of one colour."""
         from PIL import Image  # slow to import, and few studies have pictures
 
         out = BytesIO()

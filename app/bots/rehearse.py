@@ -41,8 +41,7 @@ REFUSED_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A rehearsed participant: comes `arrives_s` after the beginning, leaves after so many clicks (None: stays), and
-    comes back after `away_s` (None: never)."""
+    """Arrives at `arrives_s`, leaves after so many clicks (None: stays), comes back after `away_s` (None: never)."""
 
     name: str
     arrives_s: float
@@ -102,8 +101,7 @@ class Rehearsal:
 
 @dataclass(slots=True)
 class RehearsalProgress:
-    """The progress so far. `here` are those who take part now; `outcomes` count the sessions that ended, and `gave_up`
-    those that could not begin or go on, by the reason."""
+    """`here` take part now; `outcomes` count ended sessions, `gave_up` by reason those that could not go on."""
 
     measured: Measured = field(default_factory=Measured)
     arrived: int = 0

@@ -32,8 +32,6 @@ class StoppedSession:
 
 @dataclass(frozen=True, slots=True)
 class SimulationRun:
-    """A number of simulated sessions of a study, their user, and the number of them at once."""
-
     study: Study
     cast: SimulatedUserConfig
     count: int

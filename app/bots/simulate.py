@@ -44,11 +44,8 @@ TOLD_CHARS = 200
 
 @dataclass
 class UserModel:
-    """The model `model` of `study`, which speaks for the user of a session.
-
-    A reply that cannot be read is asked for once more, with what is wrong; then the session stops. Nothing is put in
-    its place, so what the log holds was said by the model.
-    """
+    """Speaks for the user of a session. A reply that cannot be read is asked for once more, with what is wrong; then
+    the session stops, so what the log holds was said by the model."""
 
     runtime: SessionService
     study: Study
@@ -60,8 +57,7 @@ class UserModel:
     """The number of the last fact there."""
 
     async def __call__(self, messages: Sequence[Mapping[str, str]], read: Callable[[str], T]) -> T:
-        """Return the result of `read` for the reply; raises UserFailed where there is none, or none that can be
-        read."""
+        """The result of `read` for the reply; raises UserFailed where there is none that can be read."""
         said = list(messages)
         fault = ""
         for number in range(TRIES):
@@ -103,8 +99,7 @@ MOST_UNREACHED = 3
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSession:
-    """A finished session: how many clicks it took, and how long by the virtual clock; in a study with waves, all those
-    of a person, of which `live` is the last."""
+    """Clicks, and time by the virtual clock; with waves of all a person's sessions, the last being `live`."""
 
     live: LoadedSession
     clicks: int
@@ -135,7 +130,6 @@ def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
 
 
 def label_of(study: Study, seed: str, number: int) -> str:
-    """Return the label from which all of a simulated session is derived."""
     return f"{study.hash}:{seed}:{number}"
 
 
@@ -156,12 +150,9 @@ async def simulate_session(
     *,
     config: SimulatedUserConfig = RANDOM,
 ) -> SimulatedSession:
-    """One session from enrolment to its end, in none of the cells that are `closed_quotas`; resumed where it stopped.
-    In a study with waves also the sessions for which its person comes back.
-
-    Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what was done until then
-    is kept.
-    """
+    """From enrolment to the end, in none of the cells that are `closed_quotas`, with all waves of the person; resumed
+    where it stopped. Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what
+    was done until then is kept."""
     session: LoadedSession | None = await _start_or_resume(service, clock, study, label, closed_quotas, config=config)
     played: list[SimulatedSession] = []
     while session is not None:
@@ -288,11 +279,8 @@ def correct_answers(session: LoadedSession) -> Mapping[str, Any]:
 
 
 def found_answers(study: Study, state: State, tendencies: Tendencies, chance: float) -> Mapping[str, Any]:
-    """The right answers of the present screen, if a person with these tendencies finds them; otherwise nothing.
-
-    They come from the study's problems and checks, which no screen shows: the simulator runs beside the server, and
-    answers in the name of a person who works them out. `chance` is uniform in [0, 1).
-    """
+    """The right answers of the screen, if a person with these tendencies finds them; otherwise nothing. The simulator
+    reads what no screen shows, for a person who works it out. `chance` is uniform in [0, 1)."""
     place = current_location(study, state)
     if place is None or not isinstance(place.node, Step):
         return {}

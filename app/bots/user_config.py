@@ -31,8 +31,7 @@ LATE = NEVER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUserConfig:
-    """A kind of user, with what it needs, and whether it talks with the scripted model instead of models at servers.
-    `late` and `never` are the shares that come late to a wave, or not at all."""
+    """A kind of user, and whether the scripted model replies. `late` and `never` are shares of people at waves."""
 
     kind: Kind
     asked: ModelRef | None = None

@@ -157,8 +157,7 @@ class Caller:
     budget: Budget
 
     async def call(self, access: ModelAccess, request: Request, call: Call) -> Attempt | None:
-        """Call a model until there is a reply or no other try is sensible; the last attempt. None where it was over
-        before, or the budget is exhausted."""
+        """The last attempt, once there is a reply or no try is sensible. None if over before, or out of budget."""
         most = self.budget.most_of(access.label, access.model.price, request)
         tokens = access.limiter.expected_tokens(request)
         number = tries = broken = 0

@@ -47,11 +47,8 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """The rate limits that are set for a model: requests and tokens a minute, as token buckets.
-
-    A server that says 429 is asked again after a pause (`retry`), and few are asked at once; so its own limit needs no
-    estimate.
-    """
+    """The rates set for a model: requests and tokens a minute, as token buckets. A server that says 429 is asked again
+    after a pause (`retry`), by few at once; so its own limit needs no estimate."""
 
     def __init__(
         self,
@@ -75,10 +72,7 @@ class RateLimiter:
         return not self._line.locked() and not self.wait_s(tokens)
 
     async def admit(self, tokens: int, longest_s: float) -> None:
-        """Wait for the turn of a call that will take about so many tokens.
-
-        Raises BackendUnavailable where that would take longer than `longest_s`.
-        """
+        """Wait for a call's turn; raises BackendUnavailable where that would take longer than `longest_s`."""
         now_s = self._now()
         waits = (
             bucket.wait_s(amount, now_s) + self._waiting * amount / bucket.rate for bucket, amount in self._both(tokens)
@@ -118,14 +112,11 @@ class RateLimiter:
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """If a model's server fails repeatedly, it gets no calls for a while, from any session.
-
-    After `failures` in a row it is open: nobody asks, so nobody waits for what will not come. After `pause_s` one may
-    try; a reply closes it again, a failure opens it for another pause. Only what says that nobody gets a reply is a
-    failure; what a text can bring about (a filter, a refusal, an empty reply) is none. Of one session in a row one
-    failure counts, and the session that failed last is not the one that tries: so no participant can keep the model
-    from the others.
-    """
+    """If a model's server fails repeatedly, it gets no calls for a while, from any session. After `failures` in a row
+    it is open: nobody asks. After `pause_s` one may try; a reply closes it again, a failure opens it for another pause.
+    What a text can bring about (a filter, a refusal, an empty reply) is no failure. Of one session in a row one failure
+    counts, and the session that failed last is not the one that tries: so no participant can keep the model from the
+    others."""
 
     clock: Clock
     failures: int
@@ -187,10 +178,8 @@ class ModelAccess:
 
 
 class ModelPool:
-    """All models of one process; those of one server share its connections. `sleep` is how backends wait that play.
-
-    The rates are those of each model, in place of what is set for its server.
-    """
+    """All models of one process; those of one server share its connections. Backends that simulate typing wait by
+    `sleep`. The rates are those of each model, in place of what is set for its server."""
 
     def __init__(
         self,
@@ -215,8 +204,7 @@ class ModelPool:
         return ModelAccess(label, model, lambda: self.backend(model), *self._known[key])
 
     def backend(self, model: ModelSpec) -> Backend:
-        """The backend of a model's server as it is now; raises SettingsError or BackendRejected where it cannot be
-        made. One whose server was changed is kept for the replies that it is still reading."""
+        """Raises SettingsError or BackendRejected. One whose server was changed is kept for replies being read."""
         key = (model.backend, model.server)
         server = self._settings.find_server(model.server) if model.server else None
         known = self._backends.get(key)
@@ -226,7 +214,6 @@ class ModelPool:
         return self._backends[key][1]
 
     def prepare(self, model: ModelSpec, label: str) -> None:
-        """Make and prepare the backend of a model; raises SettingsError or a BackendError."""
         self.backend(model).prepare(model.model or label)
 
     def _limiter(self, model: ModelSpec) -> RateLimiter:

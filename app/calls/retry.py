@@ -38,8 +38,7 @@ class RetryPolicy:
         return not (self.patient and error.reason == BUSY)
 
     def pause_s(self, error: BackendError, number: int, tries: int, broken: int, seed: str) -> float | None:
-        """The pause after attempt `number`, of which `tries` count and `broken` brought no reply; None for no
-        other attempt."""
+        """`tries` of the attempts count and `broken` brought no reply; None for no other attempt."""
         if tries >= self.tries:
             return None
         if isinstance(error, BackendBroken):

@@ -50,8 +50,7 @@ def main() -> None:
 
 
 def _check_arguments(words: list[str]) -> None:
-    """Raise ArgumentInvalid for a word with bytes that are not UTF-8, which Python passes on as halves of surrogate
-    pairs (PEP 383): they can be in no text, database or answer."""
+    """Raise ArgumentInvalid for bytes that are not UTF-8: Python passes them on as surrogates (PEP 383)."""
     for word in words:
         if any("\ud800" <= char <= "\udfff" for char in word):
             raise ArgumentInvalid(

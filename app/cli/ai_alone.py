@@ -165,7 +165,6 @@ def methods(as_json: AsJson = False) -> None:
 
 
 def _study(database: Database, reference: str) -> Study:
-    """A study: from its file, from the database, or one that comes with Parley."""
     if name_of(reference) != reference:
         return load_study(reference)
     try:

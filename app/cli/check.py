@@ -98,8 +98,7 @@ def check(
 
 
 def _load_checked(reference: str) -> Study:
-    """A study whose servers of models and tools there are; raises StudyError. Settings and database are read only if it
-    names one."""
+    """With servers of models and tools that exist; raises StudyError. Settings are read only if it names one."""
     study = any_study(reference)
     names = set(named_servers(study).values())
     if names or study.file.tools:
@@ -134,8 +133,7 @@ def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
 
 
 def confirm_calls(*, confirmed: bool) -> None:
-    """Ask whether to call models that may cost money; raises ArgumentInvalid if that is not `confirmed` and there is no
-    terminal to ask at."""
+    """Ask, as models may cost money; raises ArgumentInvalid if not `confirmed` and there is no terminal to ask at."""
     echo("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:
         return

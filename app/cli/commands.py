@@ -22,7 +22,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _added(panel: str) -> dict[str, CommandEntry]:
-    """The commands that extensions add below a heading of the help."""
     return {name: entry for one in extensions() for name, entry in one.commands.get(panel, {}).items()}
 
 
@@ -186,7 +185,6 @@ def command(name: str) -> Callable[[Function], Function]:
 
 
 def group(name: str) -> typer.Typer:
-    """Register a group of commands of this name, to which its module adds them."""
     made = _Typer(cls=Group, no_args_is_help=True, rich_markup_mode="markdown")
     app.add_typer(made, name=name, help=COMMANDS[name].does, rich_help_panel=panel_of(name))
     return made

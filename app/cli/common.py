@@ -131,10 +131,7 @@ def settings_in_use(**given: Any) -> Settings:
 
 
 def existing_database(settings: Settings | None = None) -> Database:
-    """The database, for commands on existing data; raises StorageError if its file does not exist.
-
-    Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
-    """
+    """Raises StorageError if its file does not exist; commands that begin something use `open_database` instead."""
     settings = settings or settings_in_use()
     file = sqlite_path(settings.database_url)
     if file is not None and not _exists(file):

@@ -65,7 +65,6 @@ def limits(*, proxied: bool) -> ConnectionLimits:
 
 
 def _files() -> int:
-    """The most files that this process may open."""
     wanted = 2 * MOST + SPARE
     try:
         import resource

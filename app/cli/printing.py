@@ -57,7 +57,6 @@ def followed(
 
 
 def iso(us: int | None) -> str | None:
-    """A time in microseconds since 1970 as ISO 8601."""
     return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).isoformat(timespec="milliseconds")
 
 
@@ -73,11 +72,7 @@ def show(data: Any, as_json: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON.
-
-    Times are ISO 8601 in UTC, and a number that is not finite is null. Characters that would command a terminal are
-    escaped.
-    """
+    """Times are ISO 8601 in UTC, infinite numbers null, and characters that would command a terminal escaped."""
     text = json.dumps(jsonable(value), indent=2, ensure_ascii=False, allow_nan=False)
     print(_COMMANDS_TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 

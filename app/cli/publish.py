@@ -92,7 +92,6 @@ class _DatasetFile(BaseModel):
 
 
 def _read(path: Path) -> DatasetInfo:
-    """The metadata in a file; raises StudyError with every error."""
     raw = read_yaml(path)
     if raw.get("dataset") is None:
         raise StorageError(f"{path} has no key `dataset`. docs/reference/study.md lists what it can hold")

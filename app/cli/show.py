@@ -87,8 +87,6 @@ ToFile = Annotated[Path | None, option("-o --out FILE", "Write all rows to a fil
 
 
 def shown(name: str) -> Callable[[Function], Function]:
-    """Register a function as `parley show NAME`."""
-
     def register(function: Function) -> Function:
         text = "\n\n".join(part for part in (SHOWN[name], getdoc(function)) if part)
         commands.command(name, help=text)(function)
@@ -292,7 +290,6 @@ def metadata(study: StudyName, as_json: AsJson = False) -> None:
 
 
 def require_known(database: Database, study: str) -> None:
-    """Raise StorageError for a study of which the database has nothing."""
     known = Studies(database).names()
     if study not in known:
         raise StorageError(f"the database has no study {study!r}{suggestion(study, known)}")

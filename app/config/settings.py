@@ -48,9 +48,8 @@ MASK = "********"
 
 
 class _Environment(EnvSettingsSource):
-    """The environment. Docker passes the values of an env file as they are written there, so that they are read here as
-    in a file `.env`: without blanks around them, then without one pair of quotes. Raises SettingsError for a comment,
-    which Docker and systemd pass as well."""
+    """Docker passes the values of an env file as they are written: they are read as in a file `.env`, without blanks
+    around them, then one pair of quotes. Raises SettingsError for a comment, which Docker and systemd pass as well."""
 
     def __call__(self) -> dict[str, Any]:
         """The values that are set, by field."""
@@ -72,8 +71,6 @@ def _unquoted(value: str) -> str:
 
 
 class ServerLookup(Protocol):
-    """More model servers than those of the settings."""
-
     def names(self) -> tuple[str, ...]:
         """The names of all."""
 
@@ -168,8 +165,7 @@ class Settings(
         return self._more.find(name)
 
     def reasoning(self, url: str, model: str) -> bool | None:
-        """The result of a model's test at a server's address: True if its replies begin with reasoning without an
-        opening mark. None if it was not tested."""
+        """True if a model's replies at an address begin with reasoning without an opening mark; None if untested."""
         return self._more.reasoning(url, model) if self._more else None
 
     def save_reasoning(self, url: str, model: str, *, unopened: bool) -> None:
@@ -250,10 +246,7 @@ def settings_table(settings: Settings) -> list[tuple[str, str, str, str]]:
 
 
 def names_in_use(env_file: str = ENV_FILE) -> list[str]:
-    """Give the names of all variables that the environment and the .env file set, for `unknown`.
-
-    Raises SettingsError for a file that is no text.
-    """
+    """The variables that the environment and the .env file set; raises SettingsError for a file that is no text."""
     _check_env_file(Path(env_file))
     in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
     return sorted({*os.environ, *(name.upper() for name in in_file)})

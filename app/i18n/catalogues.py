@@ -37,7 +37,6 @@ ENGLISH = Catalogue("en", "English")
 
 @cache
 def catalogues() -> Mapping[str, Catalogue]:
-    """Every language by its tag, sorted by tag."""
     found = {"en": ENGLISH}
     for path in FOLDER.glob("*.json"):
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -51,7 +50,6 @@ def catalogue(tag: str) -> Catalogue:
 
 
 def is_supported(tag: str) -> bool:
-    """Return True if there is a catalogue for a language."""
     return _catalogue_of(tag) is not None
 
 

@@ -138,10 +138,9 @@ def html(
     copy: str = "Copy",
     pictures: PictureMap | None = None,
 ) -> str:
-    """A text as blocks of HTML. `authored` must be false for texts of participants and models: it decodes entities and
-    allows links to studies of the same server; `dollars` makes a single $ delimit maths; `typed` shows the message of a
-    person as it was typed; `copy` is the label of the button beside code, which is left out if empty. Of `pictures`
-    those are shown that the text asks for; any other is shown as it was written."""
+    """`authored` must be false for texts of participants and models: it decodes entities and allows links to studies of
+    the same server. `dollars` makes a single $ delimit maths; `typed` shows a person's message as it was typed; `copy`
+    labels the button beside code, if any. Only `pictures` are shown; others as they were written."""
     text = shortened(text) if authored or pictures else text
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
@@ -164,8 +163,7 @@ def render_message(
     most: int = MOST_MARKS,
     pictures: PictureMap | None = None,
 ) -> str:
-    """A model's message, or one that is `typed` by a person, as HTML; as code if rendering it could take seconds.
-    `pictures` only for a conversation that is part of a study."""
+    """As code if rendering it could take seconds. `pictures` only for a conversation that is part of a study."""
     text = shortened(text) if pictures else text
     shown = as_code(text) if too_complex(text, most) else text
     return html(shown, authored=False, dollars=dollars, typed=typed, copy=copy, pictures=pictures)
@@ -173,15 +171,13 @@ def render_message(
 
 @lru_cache(maxsize=4096)
 def line(text: str, *, dollars: bool = False, pictures: PictureMap | None = None) -> str:
-    """A researcher's text as inline HTML, without paragraphs: a label, an option, a legend. `dollars` and `pictures` as
-    in `html`."""
+    """A label, an option, a legend, without paragraphs. `dollars` and `pictures` as in `html`."""
     env = {"dollars": dollars, "authored": True, "pictures": pictures}
     return str(_AUTHORED.renderInline(shortened(text) if pictures else text, env)).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:
-    """Split a growing text in two: the blocks that can no longer change, and the rest, which begins with the last block
-    or with the first that has an unfinished formula."""
+    """The blocks that can no longer change, and the rest from the last block or the first unfinished formula."""
     env: Env = {"dollars": dollars, "authored": False}
     begins = [token.map[0] for token in _PLAIN.parse(text, env) if token.level == 0 and token.map]
     marked = str(env["marked"])
@@ -224,7 +220,6 @@ def _formula_of(match: re.Match[str]) -> _Formula | None:
 
 
 def _take_out(state: StateCore) -> None:
-    """Replace each formula by a mark."""
     formulas: dict[str, _Formula] = {}
     state.env["formulas"] = formulas
 
@@ -332,8 +327,7 @@ def _backslash(state: StateInline, silent: bool) -> bool:
 
 
 def _link(state: StateInline, silent: bool) -> bool:
-    """A link to an absolute address; any other is text, and so is one around another. A link's title is shown behind
-    it."""
+    """A link to an absolute address, its title shown behind it; any other is text, and so is one around another."""
     if silent:
         return link(state, silent)
     if state.pending:
@@ -435,8 +429,7 @@ def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: Options
 
 
 def _code_block(code: str, info: str, copy: str) -> str:
-    """A scrolling code block with what stands behind its fence, syntax highlighting for known languages and a copy
-    button."""
+    """A scrolling block with what stands behind its fence, highlighting for known languages, and a copy button."""
     language, coloured = info.strip().split(" ", 1)[0].lower(), escape(code)
     if language in LANGUAGES and len(code) <= MAX_COLOURED:
         coloured = highlight(code, get_lexer_by_name(language, stripnl=False), _COLOURS)
@@ -459,8 +452,7 @@ def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, op
 
 
 class Parser(MarkdownIt):
-    """The page's Markdown. `authored` is for researchers' blocks, whose lines are wrapped by an editor; in other texts
-    line breaks stay, and entities are shown as they were written."""
+    """The page's Markdown. `authored`: an editor wrapped the lines; else line breaks and entities stay."""
 
     def __init__(self, *, authored: bool = False) -> None:
         super().__init__("commonmark", {"html": False, "breaks": not authored, "maxNesting": MAX_NESTING})

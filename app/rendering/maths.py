@@ -46,8 +46,7 @@ _POSITION = re.compile(r"^\d+: ")
 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, *, display: bool = False) -> str:
-    """A formula as MathML, in display style if `display`, with its source as its alternative text; its source in a
-    `code` element if it cannot be converted."""
+    """With its source as alternative text; only the source, in a `code` element, if it cannot be converted."""
     source = escape(latex.strip())
     try:
         return _drawn(latex.strip(), display).replace(">", f' alttext="{source}" translate="no">', 1)

@@ -100,8 +100,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class AnnotationCount:
-    """Numbers of annotations: newly written, already present (`known`), and refused because the participant has
-    withdrawn (`gone`)."""
+    """Newly written, already present (`known`), and refused as the participant has withdrawn (`gone`)."""
 
     new: int = 0
     known: int = 0
@@ -168,8 +167,7 @@ class Sessions:
         await self.act(stream, action)
 
     async def withdraw(self, stream: str, by: Actor = "researcher") -> bool:
-        """Erase a session on its participant's behalf, or, `by` the system, as its period has passed; False if the
-        engine refuses, as it was erased before."""
+        """On the participant's behalf or, `by` the system, as its period has passed; False if erased before."""
         try:
             await self.act(stream, Action("withdraw", "", {}, self.now_us(), by=by))
         except Refused:
@@ -248,8 +246,7 @@ class Sessions:
         return AnnotationCount(len(new), len(annotations) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, annotations: Sequence[Annotation]) -> AnnotationCount:
-        """Annotate imported data. They are rows and not a session of a study, so the engine is not asked; the
-        annotations fill empty columns."""
+        """Imported data are rows and no session, so the engine is not asked; annotations fill empty columns."""
         for attempt in attempts(stream):
             with attempt:
                 events = await asyncio.to_thread(self.log.load, stream)
@@ -295,8 +292,7 @@ class SessionService(Sessions):
         """The reason why new participants cannot start a study; None while they can."""
 
     def prepare(self, study: Study) -> None:
-        """Register a study and prepare its models, so that a missing setting is found at once; raises SettingsError or
-        a BackendError."""
+        """Register a study and prepare its models, to find missing settings; SettingsError or a BackendError."""
         self.studies.register(study)
         refuse_without_tools(study)
         for label, model in study.file.models.items():
@@ -334,13 +330,11 @@ class SessionService(Sessions):
         closed_quotas: tuple[Quota, ...] = (),
         zone: str = "",
     ) -> LoadedSession:
-        """Start a session; `seed` and `stream` are drawn at random unless given. In a study with waves it is the first
-        of a new person, in the time zone `zone`.
-
-        `data` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
-        before. `closed_quotas` are cells that must not be assigned; they are recorded in the event, because the
-        assignment may happen later. Raises Conflict if the stream is taken, Refused if new participants cannot start.
-        """
+        """`seed` and `stream` are drawn at random unless given. With waves it is the first session of a new person,
+        in the time zone `zone`. `data` has further data for the `enrolled` event: the `language`, and the `attempt`
+        if the person took part before. `closed_quotas`, cells that must not be assigned, are recorded there, because
+        the assignment may happen later. Raises Conflict if the stream is taken, Refused if new participants cannot
+        start."""
         if (why := await self.closed(study)) is not None and (origin == Origin.PERSON or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
         known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
@@ -366,12 +360,9 @@ class SessionService(Sessions):
         identity: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] = NOTHING,
     ) -> LoadedSession:
-        """Start the wave that is open for a person now, in the time zone `zone` (as before by default); with `early`
-        also one that is still to come, which only a pilot may.
-
-        Raises Refused if none is open or the study is closed, Conflict if the wave was started or the person erased
-        meanwhile.
-        """
+        """Start the wave that is open now, in the time zone `zone` (as before by default); with `early` also one that
+        is still to come, which only a pilot may. Raises Refused if none is open or the study is closed, Conflict if the
+        wave was started or the person erased meanwhile."""
         study = self.studies.get(person.hash)
         first = await self.get(person.streams[study.waves[0].id])
         window = next_window(wave_schedule(study, person.history, self._clock.now_us()))
@@ -415,8 +406,7 @@ class SessionService(Sessions):
         return session, typed if session is not None and session.screen.path == known.screen.path else None
 
     async def get(self, stream: str) -> LoadedSession | None:
-        """A session by its stream; None if there is none. Passed deadlines take effect first, and pending replies are
-        requested."""
+        """Passed deadlines take effect first, and pending replies are requested. None if there is no session."""
         found = self._kept.get(stream)
         if found is None:
             found = await asyncio.to_thread(self._load, stream)
@@ -447,8 +437,7 @@ class SessionService(Sessions):
             return await self.reload(session.stream) or session
 
     async def sweep(self) -> None:
-        """Apply passed deadlines to sessions that no participant is requesting, at most MOST_SWEPT of them, and let go
-        of servers of tools that nobody uses."""
+        """Apply deadlines to sessions that nobody requests, at most MOST_SWEPT, and let go of unused tool servers."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
             try:
                 await self.reload(stream)
@@ -480,21 +469,18 @@ class SessionService(Sessions):
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
     async def ask_separately(self, session: LoadedSession, study: Study, task: PendingTask) -> Attempt:
-        """Request a reply from a model of `study` that acts as the participant (a simulated user). Every attempt is
-        recorded; the last is returned."""
+        """Ask a model of `study` that acts as the participant. All attempts are recorded; the last is returned."""
         context = self._reply_context(session.stream, task, session.state, study)
         return (await ask_with_retries(context, study, task.data, task.data["seed"], ReplyBuffer()))[-1]
 
     def picture(self, stream: str, sha256: str) -> StoredPicture | None:
-        """A picture that a participant attached."""
         return session_picture(self._database, sha256, stream)
 
     async def times_asked(self, session: LoadedSession, slot: str) -> int:
         return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)
 
     async def follow(self, session: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
-        """The reply in progress of a session after its first `offset` characters, as pairs of a text and the length
-        so far; ends when the reply is recorded."""
+        """After its first `offset` characters, as pairs of a text and the length so far; ends with the reply."""
         reply = self._answering.reply((session.stream, session.screen.path, slot))
         if reply is None and (now := await self.reload(session.stream)):  # it has ended, or runs in another process
             reply = self._answering.reply((now.stream, now.screen.path, slot))
@@ -509,8 +495,7 @@ class SessionService(Sessions):
         await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
     def record_telemetry(self, session: LoadedSession, batch: str, records: Sequence[TelemetryRecord]) -> None:
-        """Write those telemetry records of a page that may be kept (see `telemetry.kept`); returns before the
-        commit."""
+        """Write those records of a page that may be kept (see `telemetry.kept`); returns before the commit."""
         rows = tuple(
             record.row(self._clock.now_us()) for record in storable_records(session.study, session.state, records)
         )
@@ -532,8 +517,7 @@ class SessionService(Sessions):
         return await self._written(after)
 
     async def _admit(self, session: LoadedSession, action: Action) -> LoadedSession:
-        """Write an action by which the participant counts against the quota; raises Refused if the study is full or
-        its budget is used up."""
+        """Count the participant against the quota; raises Refused if the study is full or its budget used up."""
         study = session.study
         if await self._budget_gate.closed_reason(study) == BUDGET:
             raise Refused("full", FULL)

@@ -65,8 +65,7 @@ class Tickets:
         return self._signer.token([study, secrets.token_urlsafe(16), with_cookie])
 
     def session(self, ticket: str, study: str) -> str:
-        """The stream of the session that a ticket starts, the same each time; empty if the ticket is invalid, expired
-        or for another study."""
+        """The stream of the session that a ticket starts, the same each time; empty if it is not valid here."""
         named, nonce, _ = self._signer.read(ticket) or ("", "", False)
         return str(uuid5(NAMESPACE_URL, f"parley:ticket:{nonce}")) if named == study else ""
 
@@ -114,9 +113,7 @@ class PreviewLinks:
 @dataclass(frozen=True, slots=True)
 class RehearsedVisitor:
     """A rehearsed participant of a study: a recruiter and an id there, both empty where the study asks for none.
-
-    `scripted`: the scripted model replies in place of the study's models.
-    """
+    `scripted`: the scripted model replies in place of the study's models."""
 
     study: str
     name: str
@@ -146,7 +143,6 @@ class RehearsalLinks:
         return self._signer.token(asdict(visitor))
 
     def read(self, token: str, study: str) -> RehearsedVisitor | None:
-        """The visitor of a link; None if it is expired, invalid or for another study."""
         visitor = self._visitor(token)
         return visitor if visitor is not None and visitor.study == study else None
 

@@ -67,10 +67,8 @@ class LoadedSession:
 def apply_action(
     session: LoadedSession, action: Action, lookup: Lookup | None = None
 ) -> tuple[tuple[Event, ...], State]:
-    """The events of an action and of the immediate tasks after it, and the state after them.
-
-    Stops at a pending reply, and without `lookup` also at a task that depends on other sessions.
-    """
+    """The events of an action and of the immediate tasks after it, and the state after them. Stops at a pending reply,
+    and without `lookup` also at a task that depends on other sessions."""
     events: Sequence[Event] = decide(session.study, session.state, action)
     state = fold(events, session.state)
     while events and (job := immediate_task(session.study, state)) is not None:
@@ -89,8 +87,7 @@ def immediate_task(study: Study, state: State) -> PendingTask | None:
 
 
 def depends_on_others(task: PendingTask) -> bool:
-    """Return True if a task needs other sessions: an assignment that repeats none, a draw with a target, or earlier
-    waves."""
+    """Return True for an assignment that repeats none, a draw with a target, or a recall of earlier waves."""
     return (task.kind == "assign" and not task.data) or task.kind == "recall" or "target" in task.data
 
 
@@ -127,8 +124,7 @@ def changes_quota(study: Study, old_state: State, new_state: State) -> bool:
 def counted_append(
     session: LoadedSession, action: Action, closed_quotas: tuple[Quota, ...], counts: StudyCounts
 ) -> Append:
-    """The append for an action whose events depend on counts of other sessions. Raises Refused if it would count
-    against the quota and no cell is open."""
+    """Raises Refused if the session would count against the quota and no cell is open."""
     study, origin = session.study, session.state.enrolled["origin"]
     quotas = _caps(study, origin, counts.operations(study), session.state.enrolled, closed_quotas)
     events, state = apply_action(session, action, _lookup_in(study, session.stream, origin, counts, quotas))
@@ -140,16 +136,14 @@ def counted_append(
 def _caps(
     study: Study, origin: str, status: StudyStatus, enrolled: Data, closed_quotas: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
-    """All quotas that apply to a session. The study's own apply to participants and, apart, to a rehearsal; not to
-    pilots and bots."""
+    """All that apply. The study's own apply to participants and, apart, to a rehearsal; not to pilots and bots."""
     own = status.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
     return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed_quotas)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A new participant: the data of the `enrolled` event, and the recruiter's identity of the person. `closed` are
-    cells whose budget is used up, as quotas of 0."""
+    """The data of `enrolled`, and the recruiter's identity; `closed` are cells without budget, as quotas of 0."""
 
     data: Mapping[str, Any]
     identity: Mapping[str, Any] | None

@@ -71,7 +71,6 @@ class FormField:
     example: str | None = None
 
     def read(self, answered: Any) -> Any:
-        """The answer from a browser's value."""
         match self.kind:
             case "number" | "whole number":
                 return answered if isinstance(answered, int | float) else None
@@ -209,8 +208,6 @@ def server_choices(servers: Iterable[str] = ()) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class FieldIssue:
-    """Something about a field of the form; `field` is its key."""
-
     field: str
     what: str
 
@@ -393,7 +390,6 @@ def model_specs(answers: Answers) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def _keys(answers: Answers, part: str) -> list[str]:
-    """The prefixes of the fields of each model or question."""
     return [f"{part}s.{number}" for number in range(int(answers[f"{part}_count"] or 0))]
 
 

@@ -40,8 +40,7 @@ def version_of(path: Path) -> tuple[int, int, int, int]:
 
 
 def check_name(name: str, endings: Collection[str], what: str) -> None:
-    """Raise ProblemError unless the name is one of a file in the folder itself, with one of the endings. `what` says
-    what such a file is, in the error."""
+    """Raise ProblemError unless the name is of a file in the folder itself; `what` says what such a file is."""
     plain = name.isprintable() and not any(sign in name for sign in _SEPARATORS) and name == name.strip()
     if not plain or name[:1] in ("", ".") or len(name) > LONGEST_NAME:
         raise ProblemError(
@@ -56,9 +55,7 @@ def keep_file(
     folder: Path, name: str, content: bytes, endings: Collection[str], most: int, read: Callable[[Path], Read]
 ) -> Read:
     """Keep a file in place of one of the same name, and return what `read` gives. The one before stays if that raises.
-
-    Raises ProblemError if the folder has as many files with these endings as it may have (`most`).
-    """
+    Raises ProblemError if the folder has as many files with these endings as it may have (`most`)."""
     there = names_in(folder, endings)
     if name not in there and (folder / name).exists():
         raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")

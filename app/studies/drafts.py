@@ -62,8 +62,6 @@ class LocatedIssue:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of a check: the study, or all faults; and warnings."""
-
     study: Study | None
     faults: tuple[LocatedIssue, ...] = ()
     advice: tuple[str, ...] = ()
@@ -150,8 +148,7 @@ def slug(name: str) -> str:
 
 
 def save_draft(path: Path, text: str) -> None:
-    """A file's new text, cleaned: whole or, if anything goes wrong, as it was; raises StudyError for one that is too
-    large."""
+    """Clean and replace the text, whole or not at all; raises StudyError for one that is too large."""
     written = clean(text).encode()
     if fault := _too_large(written):
         raise StudyError(str(path), [fault])

@@ -25,8 +25,6 @@ KEPT_CELLS = 1_000_000
 
 
 class ItemFiles:
-    """The files of items that lie directly in a folder."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
@@ -45,8 +43,7 @@ class ItemFiles:
         return self._path(name).stat().st_size
 
     def keep(self, name: str, content: bytes) -> Table:
-        """Keep a file, in place of one of the same name, and read it. Raises ProblemError and keeps the one before if
-        the new one cannot be read, or is too large."""
+        """Raises ProblemError if it cannot be read, or is too large; one of the same name is kept then."""
         check_name(name, READERS, "table that Parley reads")
         if len(content) > LARGEST_BYTES:
             raise ProblemError(f"{name} has {len(content):,} bytes; at most {LARGEST_BYTES:,} are allowed. Divide it.")

@@ -30,8 +30,7 @@ UnreadableReason = Literal["unfilled", "malformed", "conflicting", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class LinkParameters:
-    """The names of the parameters for the person's id and the submission's id in a recruiter's links; `others` are
-    further names of the person's id, without case and separators."""
+    """Names of the parameters for the person's and the submission's id; `others` without case and separators."""
 
     id: str
     submission: str = ""
@@ -100,8 +99,7 @@ class UnreadableId:
 
 @dataclass(frozen=True, slots=True)
 class LinkIds:
-    """The person whom a link names, if any. `unreadable`: an id in the link that was not taken; beside a person it is
-    that of the submission."""
+    """`unreadable`: an id in the link that was not taken; beside a person it is that of the submission."""
 
     person: ParticipantId | None = None
     unreadable: UnreadableId | None = None
@@ -112,8 +110,7 @@ def is_unaccepted(items: Iterable[tuple[str, str]]) -> bool:
 
 
 def clean_id(text: str) -> str:
-    """An id in its one form: composed (NFC), without the blanks and quotes around it, and without invisible characters;
-    empty if it is none."""
+    """Composed (NFC), without invisible characters, and blanks and quotes around it; empty if it is none."""
     text = _unwrapped(text)
     return text if ID.fullmatch(text) and not _is_unfilled(text) else ""
 

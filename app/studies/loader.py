@@ -63,8 +63,7 @@ def _shipped_files() -> dict[str, Path]:
 
 
 def find(reference: str, published: Collection[str] = ()) -> Path:
-    """The file of a study: a path, or the name of one that comes with Parley; raises StudyError. Its message suggests
-    the `published` studies too."""
+    """By a path, or a name of those with Parley; raises StudyError, which suggests the `published` ones too."""
     path = Path(reference)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
@@ -189,8 +188,7 @@ def yaml_issue(error: NotYaml) -> ValidationIssue:
 
 
 def read_protocols(beside: Path, issues: list[ValidationIssue]) -> Mapping[str, Mapping[str, Any]]:
-    """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first. The errors of
-    those that cannot be read are added to `issues`."""
+    """By name: Parley's own, and first those in `protocols/` beside the study. Errors are added to `issues`."""
     return _read_named("protocol", PROTOCOLS, beside, issues)
 
 
@@ -245,8 +243,7 @@ class _NamedFiles(Mapping[str, Mapping[str, Any]]):
 
 
 def _with_translations(raw: dict[str, Any], path: Path, issues: list[ValidationIssue]) -> dict[str, Any]:
-    """The file with each translation read that is given as the name of a file beside it; empty if it cannot be read,
-    with its errors in `issues`."""
+    """Read translations in files beside the study; empty if that is not possible, with errors in `issues`."""
     given = raw.get("translations")
     read: dict[str, Any] = {}
     for tag, told in given.items() if isinstance(given, dict) else ():

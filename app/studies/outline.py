@@ -46,7 +46,6 @@ class Branch:
 
 
 def outline(study: Study) -> tuple[Branch, ...]:
-    """List a study's parts, and at last its flow."""
     return (*_things(study), Branch("flow", "", children=tuple(_flow(study.flow))))
 
 

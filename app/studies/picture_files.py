@@ -44,15 +44,13 @@ class PictureFiles:
         return tuple(_described(self._folder / name, version_of(self._folder / name)) for name in self.names())
 
     def keep(self, name: str, content: bytes) -> Picture:
-        """Keep a picture in place of one of the same name. Raises ProblemError and keeps the one before if the new one
-        cannot be shown, or is too large."""
+        """Raises ProblemError if it cannot be shown, or is too large; one of the same name is kept then."""
         check_name(name, ENDINGS, "picture that Parley shows")
         picture = picture_from_bytes(content, name)
         return keep_file(self._folder, name, content, ENDINGS, MOST_PICTURES, lambda _: picture)
 
     def remove(self, name: str, asked: Iterable[str]) -> None:
-        """Remove a picture; raises ProblemError if the study's texts ask for it. `asked` has the pictures that they ask
-        for, as the texts have them."""
+        """Raises ProblemError if it is among `asked`, the pictures that the study's texts ask for."""
         if name not in self.names():
             raise ProblemError(f"There is no picture {name!r} in this draft. Reload the page to see its files.")
         if name in {str(PurePosixPath(unquote(one))) for one in asked}:

@@ -71,8 +71,7 @@ class TextCheck:
 
     @property
     def faults(self) -> list[ValidationIssue]:
-        """Texts that cannot be shown; of a pool one error of each kind, with the number of its texts and their
-        names."""
+        """Texts that cannot be shown; of a pool one error of each kind, with the number of texts and names."""
         return [_issue(found) for found in self._found.values()]
 
     def _read(self, text: PageText, folders: Sequence[Path]) -> Iterator[str]:

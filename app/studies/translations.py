@@ -27,8 +27,7 @@ def resolve_translations(
     instruments: Mapping[str, Raw] = MappingProxyType({}),
     check: Check | None = None,
 ) -> Study:
-    """The resolved study, with all that there is in its languages; raises StudyError with all errors, also those that a
-    further `check` finds."""
+    """With all its languages; raises StudyError with all errors, also those that a further `check` finds."""
     study = resolve(raw, protocols, problems, instruments, check)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))

@@ -51,10 +51,8 @@ class YamlDocument:
     root: Node | None
 
     def span(self, where: str) -> Span | None:
-        """The place of a path such as `flow[2].options`, or of its nearest part; None for one elsewhere.
-
-        It is a key, with its value if that is on the same line and no collection; or the begin of an item of a list.
-        """
+        """The place of a path such as `flow[2].options`, or of its nearest part; None for one elsewhere. It is a key,
+        with its value if that is on the same line and no collection; or the begin of an item of a list."""
         if self.root is None or not where:
             return None
         found, node, rest = None, self.root, where

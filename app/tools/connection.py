@@ -65,9 +65,8 @@ def result_of(text: str, most_chars: int, failed: str = "") -> ToolResult:
 
 
 class ToolConnection:
-    """Opened with the first call, and again after it broke. `looks` is given what the server has whenever it is opened,
-    and when the server says that it has others. A program writes its errors into the file `errors`, or where Parley
-    does."""
+    """Opened with the first call, and again after it broke. `looks` is given what the server has then, and when it has
+    others. A program writes its errors into the file `errors`, or where Parley does."""
 
     def __init__(
         self,
@@ -85,8 +84,7 @@ class ToolConnection:
         self._closing = asyncio.Event()
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools that a model may ask for, by name; raises ToolServerError, or SettingsError where the server lacks
-        one."""
+        """By name; raises ToolServerError, or SettingsError where the server lacks one."""
         async with _edge(), asyncio.timeout(self._tools.timeout_s):
             found = await self._listed(await self._opened())
         names = [spec.name for spec in found]
@@ -120,7 +118,6 @@ class ToolConnection:
             self._task.cancel()
 
     async def _listed(self, client: Client) -> tuple[ToolSpec, ...]:
-        """All tools of the server, by name."""
         found, cursor = list[ToolSpec](), None
         for _ in range(MOST_PAGES):
             page = await client.list_tools(cursor=cursor)
@@ -235,7 +232,6 @@ async def _client(
 
 
 def _key(tools: ToolSet, settings: Settings) -> Server | None:
-    """The deployment's server for the set's address."""
     if tools.server is None:
         return None
     if tools.server not in settings.model_servers:
@@ -287,8 +283,7 @@ def _said(error: BaseException) -> str:
 
 
 def why_not_asked(error: ToolServerError, tools: ToolSet, written: str) -> str:
-    """Explain why a server cannot be asked for its tools, with advice; `written` is what its program wrote of
-    errors."""
+    """The explanation, with advice; `written` is what its program wrote of errors."""
     cause = _first(error.__cause__ or error)
     while isinstance(cause, ToolServerError) and cause.__cause__:
         cause = _first(cause.__cause__)

@@ -26,8 +26,6 @@ REPLAYED = set[str]()
 
 
 def tool_server(name: str, *, replayed: bool = False) -> Callable[[MakeServer], MakeServer]:
-    """Register the function below as the server `name`."""
-
     def register(make: MakeServer) -> MakeServer:
         TOOL_SERVERS.add(name, make)
         if replayed:

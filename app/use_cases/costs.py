@@ -24,8 +24,7 @@ By = Literal["model", "condition", "participant"]
 
 
 def told_costs(database: Database, study: Study, by: By) -> Told:
-    """Report the costs of a study's models: by purpose, the total below its parts; in sessions by model, condition or
-    participant; and its budgets."""
+    """By purpose, the total below its parts; in sessions by model, condition or participant; and budgets."""
     kinds = costs_by_kind(database, study.name)
     data = {
         "study": study.name,
@@ -67,7 +66,6 @@ async def tried(study: Study) -> DryRunResult:
 
 
 def told_estimate(study: Study, dry_run: DryRunResult, participants: int) -> Told:
-    """Report the estimated costs of the study's models."""
     each, most, currency = fmean(dry_run.costs), max(dry_run.costs), study.file.currency
     calls = ", ".join(f"{name} {calls:.1f}" for name, calls in dry_run.calls.items()) or "none"
     costs = f"{money(each, currency)} a participant (at most {money(most, currency)})"

@@ -80,7 +80,6 @@ def published(database: Database) -> Iterator[Study]:
 
 
 def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Check `.env`, and the names of variables."""
     file = Path(ENV_FILE)
     if file.exists():
         with file.open(encoding="utf-8") as text:
@@ -97,9 +96,7 @@ def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
 
 def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
     """Check that it is reachable, of this version, writable, safe against power cuts, and used with the right secret.
-
-    Raises StorageError for a database that cannot be opened or written.
-    """
+    Raises StorageError for a database that cannot be opened or written."""
     settings = deployment.settings
     file = sqlite_path(settings.database_url)
     if file is None and settings.secret is None:

@@ -59,8 +59,7 @@ def write_export(
     zipped: bool,
     on_rows: OnRows = lambda path, rows: None,
 ) -> tuple[ExportManifest, Path]:
-    """Write one schema, and pack it if it is `zipped`, where `on_rows` gets the zip file's name and 0. Returns what was
-    written, and the folder or the zip file; raises StorageError."""
+    """Pack it if `zipped`, of which `on_rows` gets the name and 0; the folder or zip too. Raises StorageError."""
     exported = export(database, request, folder, on_rows)
     if not zipped:
         return exported, folder

@@ -103,8 +103,7 @@ class AlonePlan:
 
 
 async def plan_alone(database: Database, settings: Settings, study: Study, request: AiAloneRequest) -> AlonePlan:
-    """The questions of a request; raises ParleyError with what is wrong, and SettingsError where the server of the
-    tools for models alone cannot be asked what it has."""
+    """Raises ParleyError, and SettingsError where the server of the tools for models alone cannot be asked."""
     tools = (study.file.tools or {}).get(ai_alone_of(study).tools)
     specs = await asked(with_saved_servers(settings, database), tools) if tools else ()
     planned = cells(study, replace(request, specs=specs))
@@ -130,7 +129,6 @@ async def ask_alone(
 
 
 def alone_rows(database: Database, study: str) -> list[dict[str, Any]]:
-    """Samples, accuracy and errors by model, method and dataset."""
     return [
         {
             "model": one.model,

@@ -99,7 +99,6 @@ class Change:
 
     @property
     def as_text(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """The field with its unit, and the lines of its two values."""
         unit = f" ({UNITS[self.field]})" if self.field in UNITS else ""
         return f"{self.field.replace('_', ' ')}{unit}", _lines(self.now), _lines(self.wanted)
 
@@ -135,8 +134,7 @@ class ProlificView:
 
     @property
     def with_fees(self) -> Money | None:
-        """The most that what is due can cost with fees: by Prolific's cost of the study, or by `fee_percent`; None if
-        neither is known."""
+        """The most that what is due can cost, by Prolific's cost or `fee_percent`; None if neither is known."""
         there = self.there
         rewards = there.reward * there.total_available_places if there else 0
         told = Decimal(there.total_cost or 0) / rewards if there and rewards else Decimal(1)
@@ -170,8 +168,7 @@ class ProlificView:
 
 @dataclass(frozen=True, slots=True)
 class StudyAtProlific:
-    """`who` decides about a published `study`. All methods raise RecruiterError and NotPossible. Without a `client` it
-    is only looked at, as if nothing were at Prolific."""
+    """`who` decides. All methods raise RecruiterError and NotPossible. A `client` of None finds nothing there."""
 
     client: Prolific | None
     database: Database
@@ -394,8 +391,7 @@ def _code(section: ProlificRecruitment, outcome: Any, code: str) -> CompletionCo
 
 
 def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]:
-    """Yield the differences in all that the draft sets; the internal name stays that of the version that made the
-    study."""
+    """The differences in all that the draft sets, but for the internal name, which stays as it was made."""
     now = there.model_dump(mode="json") if there else {}
     for field, wanted in draft.model_dump(mode="json", exclude_none=True).items():
         kept = field == "internal_name" if there else wanted == []
@@ -404,8 +400,7 @@ def _changes(draft: StudyDraft, there: ProlificStudy | None) -> Iterator[Change]
 
 
 def _is_in(wanted: Any, now: Any) -> bool:
-    """Return True if Prolific has the wanted value: the order of its lists is free, and its parts may have more
-    keys."""
+    """Return True if the value is there: lists can be in any order, and parts may have more keys."""
     if isinstance(wanted, Mapping) and isinstance(now, Mapping):
         return all(_is_in(part, now.get(name)) for name, part in wanted.items())
     if isinstance(wanted, list) and isinstance(now, list):

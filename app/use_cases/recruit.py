@@ -34,8 +34,6 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPlaces:
-    """Numbers of submissions that are over at Prolific, of places that are free again, and of IDs without a session."""
-
     submissions: int
     places: int
     strangers: int
@@ -156,8 +154,7 @@ def listed_ids(text: str) -> list[str]:
 def release_places(
     database: Database, participants: Participants, study: str, statuses: Mapping[str, str], who: str, clock: Clock
 ) -> ReleasedPlaces:
-    """Free the places of submissions that are over; no payment file has them then. Raises NotPossible without a
-    status."""
+    """Free the places of submissions that are over; they are in no payment file. NotPossible without a status."""
     if not statuses:
         raise NotPossible("Upload or paste Prolific's export of the study first: it says which submissions are over.")
     now_us, audit = clock.now_us(), AuditLog(database, clock.now_us)

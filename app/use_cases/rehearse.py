@@ -39,8 +39,7 @@ FidelityReport = Callable[[Database, Study, Collection[str]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """`people` come within `over_s`, which the speed divides; with `fidelity` so many an arm, who all stay. `scripted`:
-    the scripted model replies in place of the study's."""
+    """`people` come within `over_s`, which the speed divides; with `fidelity` so many an arm, who all stay."""
 
     people: int = 20
     speed: float = 20.0
@@ -210,7 +209,6 @@ def _answers(database: Database, links: RehearsedLinks) -> Answers:
 
 
 def remove(database: Database, study: str, who: str, clock: Clock) -> Told:
-    """Remove all rehearsed sessions of a study, with all their data."""
     audit = AuditLog(database, clock.now_us)
     gone = remove_rehearsal(
         database,

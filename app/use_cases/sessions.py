@@ -34,9 +34,8 @@ DONE: Mapping[Kind, str] = {
 async def add_remark(
     sessions: Sessions, database: Database, stream: str, kind: Kind, text: str, who: str, on: str = ""
 ) -> tuple[str, ...]:
-    """An exclusion is of a person, so of all waves, and an answer to a request also reaches who has gone on to a later
-    one; returns the sessions. `on` says in the audit log on what ground. Raises NotPossible, or Refused if the session
-    is withdrawn."""
+    """An exclusion is of all waves of a person, and an answer also reaches who has gone on to a later one; returns the
+    sessions. `on` is the ground in the audit log. Raises NotPossible, or Refused if the session is withdrawn."""
     person = person_of(database, stream) if kind in ("excluded", "included", "helped") else None
     streams = list(person.streams.values()) if person else []
     if kind == "helped":

@@ -41,8 +41,7 @@ class Publication:
 
 
 def add_draft(drafts: Drafts, text: str) -> str:
-    """A new draft with the text of a study file, which may have errors; returns its name. Raises SettingsError if it
-    has no name, and StudyError if the name is none or taken."""
+    """Its text may have errors; returns the name. Raises SettingsError without one, StudyError if it is taken."""
     try:
         raw = parse_yaml(text).value
     except NotYaml as error:
@@ -62,9 +61,8 @@ def others_of_number(versions: Iterable[StudyVersion], study: Study) -> list[Stu
 
 
 def publish_study(database: Database, settings: Settings, study: Study, clock: Clock) -> Publication:
-    """Make a study the version that new sessions get; those that are running keep theirs. Models are offered the tools
-    that its servers have now; raises SettingsError where they cannot be read, or this version was published with
-    others."""
+    """Running sessions keep their version. Models are offered the tools that its servers have now; raises SettingsError
+    where they cannot be read, or this version was published with others."""
     same = asyncio.run(SessionTools(database, settings, clock).read_all(study)) if study.file.tools else {}
     if changed := [name for name, is_same in same.items() if not is_same]:
         raise SettingsError(

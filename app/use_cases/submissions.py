@@ -89,7 +89,6 @@ class RecruitedStudy:
         return {study: some for study, some in found.items() if some}
 
     def acts(self) -> Sequence[Act]:
-        """Return the acts on its submissions."""
         return [act for act in acts(self.database, self.name).values() if act.sessions]
 
     def payees(self) -> tuple[Payee, ...]:
@@ -111,8 +110,6 @@ def recruited_at_prolific(
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The action that a session's submission needs, and the reason."""
-
     payee: Payee
     todo: Todo
     why: str
@@ -180,8 +177,7 @@ def is_decision(act: Act) -> bool:
 def ask(
     recruited: RecruitedStudy, what: ActKind, payees: Sequence[Payee], who: str, text: str = "", category: str = ""
 ) -> None:
-    """Ask Prolific to do something with submissions; `text` is for the participants, `category` that of a rejection.
-    Raises NotPossible."""
+    """`text` is for the participants, `category` that of a rejection. Raises NotPossible."""
     fits, said = FITS.get(what), text.strip()
     if wrong := [payee for payee in payees if fits is not None and payee.status not in fits]:
         status = wrong[0].status.lower() or "unknown"
@@ -241,8 +237,7 @@ class PlannedBonuses:
 
 
 def plan_bonuses(recruited: RecruitedStudy) -> PlannedBonuses:
-    """The bonuses that are due next by the study's rules, at most MOST_IDS: of those whose submission awaits
-    review or was approved. Raises RecruiterError."""
+    """Those due next, at most MOST_IDS: of submissions that await review or were approved. Raises RecruiterError."""
     found = recruited.payees()
     sorted_ = lists(found, {payee.id: payee.status for payee in found if payee.status})
     due = [Payment(payee, "") for theirs in sorted_.bonus.values() for payee in theirs]
@@ -357,7 +352,6 @@ def _is_done(recruited: RecruitedStudy, act: Act, people: Mapping[str, Participa
 def _bonuses_of(
     recruited: RecruitedStudy, people: Mapping[str, ParticipantId], streams: Sequence[str]
 ) -> dict[str, int]:
-    """Count the bonuses of the submissions of some sessions."""
     return {stream: len(recruited.client.submission(people[stream].submission).bonus_cents) for stream in streams}
 
 

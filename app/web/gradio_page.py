@@ -83,10 +83,7 @@ _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf
 
 
 def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
-    """An application with the page at `/`; `head` is inserted before everything in Gradio's own head.
-
-    `sub_path` is the path below which browsers find it, such as `/study`.
-    """
+    """With the page at `/`, which browsers find below `sub_path`; `head` comes before Gradio's own."""
     app = FastAPI(middleware=[Middleware(_Shell, head=head.encode())], docs_url=None, redoc_url=None, openapi_url=None)
     blocks.default_config = _Undescribed(blocks)
     gr.mount_gradio_app(
@@ -128,8 +125,7 @@ def _kind(path: str) -> str:
 
 
 class _Undescribed(BlocksConfig):
-    """The components of a page. Gradio copies them for each event and describes every one anew, for links to the state
-    of a page, which we do not have: for the console's 900 components nine tenths of an event's time."""
+    """Gradio describes every component at each event, for links that we do not have: nine tenths of its time."""
 
     def __init__(self, blocks: gr.Blocks) -> None:
         super().__init__(blocks)
@@ -142,12 +138,10 @@ class _Undescribed(BlocksConfig):
 
 
 class _Shell:
-    """Requests the page from Gradio and inserts our head.
-
-    Of the client's request Gradio gets the host only: a query could name a page that does not exist, and no nonce could
-    be inserted into a compressed page. So the page is rendered once per host, in 5 ms. (Gradio's own `head` is added in
-    the browser after its scripts have run: too late for the styles, and for the script that checks whether they load.)
-    """
+    """Requests the page from Gradio and inserts our head. Of the client's request Gradio gets the host only: a query
+    could name a page that does not exist, and no nonce could be inserted into a compressed page. So it is rendered once
+    per host, in 5 ms. (Gradio's own `head` is added after its scripts have run: too late for styles, and for the check
+    that they load.)"""
 
     def __init__(self, app: ASGIApp, head: bytes) -> None:
         self._app, self._head = app, head

@@ -56,8 +56,7 @@ def database_check(database: Database) -> Answer:
 
 
 def readiness(log: Log, now_us: Callable[[], int]) -> Answer:
-    """`/healthz/ready`: the last write succeeded, and a test write is accepted and read back within PATIENCE_S; else
-    503."""
+    """`/healthz/ready`: the last write succeeded, and a test write is read back within PATIENCE_S; else 503."""
     latest: asyncio.Task[str] | None = None
     checked_s = -KEPT_S
 

@@ -45,7 +45,6 @@ class OpenStudies:
         self._looking: SingleFlight[Mapping[str, OpenStudy]] = SingleFlight()
 
     async def get(self, name: str) -> OpenStudy | None:
-        """A study as it is offered now; None if it is not."""
         return (await self._now()).get(name)
 
     async def names(self) -> list[str]:

@@ -76,14 +76,11 @@ def is_route(path: str) -> bool:
 
 
 class SecurityMiddleware:
-    """ASGI middleware.
-
-    `rate` (requests per second) and `burst` limit one person, whom `known` identifies. All requests from one address
-    are limited to `people` times as much; unidentified requests and those that start sessions have a separate limit of
-    that size, so that a flood of them does not block participants. `known` must be derived from a signed cookie:
-    otherwise each request of a flood could claim a new identity. Requests with a valid value in a header of `exempt`
-    have no limit of rates. `address` is the public one, and `failure_page` answers a start from another origin.
-    """
+    """`rate` (requests per second) and `burst` limit one person, whom `known` identifies by a signed cookie: otherwise
+    each request of a flood could claim a new identity. One address may have `people` times as much; unidentified
+    requests and starts of sessions have a separate limit of that size, so that a flood of them does not block
+    participants. A valid value in a header of `exempt` lifts limits of rates. `address` is the public one, and
+    `failure_page` answers a start from another origin."""
 
     def __init__(
         self,
@@ -131,7 +128,6 @@ class SecurityMiddleware:
                 await self._app(scope, replay_body(body, receive), injector)
 
     def _most(self, scope: Scope) -> int:
-        """The largest body that this request may have, in bytes."""
         larger = LARGER.get(scope["path"])
         return larger if larger and self._known(Request(scope)) is not None else MOST_BODY
 
@@ -173,11 +169,9 @@ class SecurityMiddleware:
 
 
 def is_own_origin(scope: Scope, headers: Headers, address: str) -> bool:
-    """Return True if a request's Origin is the server's, by scheme and host; `address` is the server's public one.
-
-    A proxy that ends TLS may not report the scheme. Browsers report it, and no page of another site can set their
-    header; nor can it set X-Forwarded-Proto, so that one counts here from any proxy.
-    """
+    """By scheme and host; `address` is the server's public one. A proxy that ends TLS may not report the scheme.
+    Browsers report it, and no page of another site can set their header; nor X-Forwarded-Proto, which counts from any
+    proxy."""
     scheme, _, host = headers.get("origin", "").partition("://")
     if host != headers.get("host"):
         return False
@@ -191,9 +185,7 @@ def is_own_origin(scope: Scope, headers: Headers, address: str) -> bool:
 
 class HeaderInjector:
     """Wraps `send`: sets the headers that `protect` returns for the path and the status, and adds the nonce to a page.
-
-    `scripts` are further sources for `script-src` in the page's policy.
-    """
+    `scripts` are further sources for `script-src` in the page's policy."""
 
     def __init__(
         self, scope: Scope, send: Send, protect: Callable[[str, int], Mapping[bytes, bytes]], scripts: str = ""
@@ -250,7 +242,6 @@ class HeaderInjector:
 
 
 def headers_of(path: str, status: int) -> Mapping[bytes, bytes]:
-    """The headers that a response gets at a path, beside those of the application."""
     if path.startswith("/s/"):
         return OWN_FORM
     if path.startswith("/assets/") and status == 200:

@@ -81,11 +81,8 @@ def build_app(
     *,
     again: bool = False,
 ) -> ASGIApp:
-    """The participants' server as an ASGI application for uvicorn.
-
-    Without `studies` it serves all that are published in the database. With `again`, a browser whose session has ended
-    can start another.
-    """
+    """The participants' server as an ASGI application for uvicorn. Without `studies` it serves all that are published
+    in the database. With `again`, a browser whose session has ended can start another."""
     settings, secret = with_saved_servers(settings, database), secret_for(settings, database)
     clock = clock or SystemClock(last_us(database))
     service = SessionService(database, settings, clock, judge_question)
@@ -182,8 +179,7 @@ def _reminders(
 async def _repeat(
     what: str, once: Callable[[], Awaitable[object]], claims: AdvisoryLocks | None = None, *, at_once: bool = False
 ) -> None:
-    """Do something again and again. With claims only that of all servers over one database does it which has the
-    claim."""
+    """With `claims`, of all servers over one database only the one that has the claim does it."""
     while True:
         if not at_once:
             await asyncio.sleep(EVERY_S[what])
@@ -218,8 +214,7 @@ def _log_end(task: asyncio.Task[None]) -> None:
 
 
 class RedirectWithoutSession:
-    """Before the page: redirects requests for `/` without a session to the start page, except in a frame, where the
-    page itself has the session's token."""
+    """Redirects requests for `/` without a session to the start page, except in a frame, whose page has a token."""
 
     def __init__(self, app: ASGIApp, cookies: SessionCookie, start_page: StartPage) -> None:
         self._app = app

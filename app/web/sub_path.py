@@ -15,12 +15,9 @@ LOCATION = b"location"
 
 
 class SubPath:
-    """ASGI middleware around a server that knows only its own paths.
-
-    A reverse proxy may remove the `prefix` (such as `/study`) from the path of a request or leave it there: it is
-    removed here if what remains is a path of the server's, for which `is_route` is true. A prefix may be the beginning
-    of a path of Parley's, such as `/console`. Redirects to a path get the prefix.
-    """
+    """Around a server that knows only its own paths. A proxy may leave the `prefix` (such as `/study`) in the path of a
+    request: it is removed if what remains is a path of the server's, for which `is_route` is true, as a prefix may be
+    the beginning of such a path. Redirects to a path get the prefix."""
 
     def __init__(self, app: ASGIApp, prefix: str, is_route: Callable[[str], bool]) -> None:
         self._app = app
@@ -56,8 +53,7 @@ class SubPath:
 
 
 def cookie_name(name: str, *, secure: bool, path: str) -> str:
-    """The name of a cookie, with the prefix of RFC 6265bis for which browsers enforce the most: `__Host-` demands https
-    and the path `/`, `__Secure-` only https."""
+    """With the prefix that browsers enforce most (RFC 6265bis): `__Host-` with https and path `/`, else `__Secure-`."""
     if not secure:
         return name
     return f"__Host-{name}" if path == "/" else f"__Secure-{name}"

@@ -25,11 +25,9 @@ LETTER_TOKENS = 10
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """The result of a sample. `refused`: the server marked the reply as a refusal; `failed`: there was no reply;
-    `unparsed`: no answer can be read from the reply.
-
-    `right` is None if the sample does not count; `answer` is None if the model chose none of the options.
-    """
+    """`refused`: the server marked the reply as a refusal; `failed`: there was no reply; `unparsed`: no answer can be
+    read from it. `right` is None if the sample does not count; `answer` is None if the model chose none of the
+    options."""
 
     kind: Literal["answered", "unparsed", "refused", "failed"]
     answer: str | None = None
@@ -100,8 +98,7 @@ class Method(Protocol):
     names of the study's prompts that it uses, which exports then state.)"""
 
     def ask(self, context: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The next prompt, given the replies so far (`texts`); raises AloneError if `context` lack an extractor or
-        examples that it needs."""
+        """The next prompt after these replies; raises AloneError without an extractor or examples that it needs."""
         ...
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None: ...

@@ -34,10 +34,8 @@ def answered(problem: Problem, key: str | None) -> SampleResult:
 
 
 def read_letter(problem: Problem, text: str) -> SampleResult:
-    """Apply ChatBench's rule: the answer is the first character of the reply if it is the letter of an option.
-
-    Otherwise the reply is unparsed, which counts as wrong, and its text is kept. Leading whitespace is ignored.
-    """
+    """ChatBench's rule: the answer is the first character of the reply, after whitespace, if it is the letter of an
+    option. Otherwise the reply is unparsed, which counts as wrong, and its text is kept."""
     said = text.strip()
     key = key_of_letter(problem, said[:1])
     return answered(problem, key) if key is not None else SampleResult("unparsed", clean(said)[:KEPT_CHARS], False)

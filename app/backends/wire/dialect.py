@@ -84,8 +84,7 @@ class Dialect:
         return found
 
     def learn(self, error: BackendRejected, sent: Mapping[str, Any], *, movable: bool) -> bool:
-        """Remember a refused part that the next request can leave out or move, the system prompt only if it is
-        `movable`; return False if there is none."""
+        """Remember a refused part to leave out or move (the system prompt if `movable`); False if there is none."""
         if error.reason not in REFUSALS:
             return False
         name = _refused(error.raw or "", sent, movable=movable)

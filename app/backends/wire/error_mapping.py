@@ -95,8 +95,7 @@ def refusal(text: str, tokens: tuple[int | None, int | None] = (None, None)) -> 
 
 
 def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -> BackendError:
-    """An error without a secret of the server, and with what went over the wire; servers quote keys and whole
-    requests."""
+    """An error without secrets of the server, as servers quote keys and requests, and with what was sent."""
     same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
     same.sent, same.raw, same.tokens = server.mask(sent or error.sent), server.mask(raw or error.raw), error.tokens
     return same

@@ -76,8 +76,7 @@ class SseFraming(WholeFraming):
             yield from self._read(line)
 
     def rest(self) -> Iterator[Any]:
-        """Give the object of a last event without an end, if it is whole; raises BackendBroken if there was no event at
-        all."""
+        """Give the object of a last event without an end, if it is whole; BackendBroken if there was no event."""
         if self._whole:
             yield from WholeFraming.rest(self)
             return
@@ -113,8 +112,7 @@ class SseFraming(WholeFraming):
             yield from self._event(over=not line)
 
     def _event(self, *, over: bool) -> Iterator[Any]:
-        """Yield the data so far as an event, if it is whole; raises BackendBroken where it is `over` and is no
-        object."""
+        """Yield the data so far, if it is whole; raises BackendBroken where the event is `over` and is no object."""
         data = b"\n".join(self._data).strip()
         try:
             value = None if data == DONE else read_object(data)

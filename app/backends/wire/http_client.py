@@ -36,8 +36,7 @@ NOT_OURS = ("connection", "content-length", "transfer-encoding")
 
 
 def client(settings: Settings, server: Server, headers: Mapping[str, str] | None = None) -> httpx2.AsyncClient:
-    """A client of one server, for one event loop. `headers` are the backend's own, over which the server's win; unset,
-    they are a bearer token, the server's key."""
+    """A client for one event loop. The server's headers win over `headers`, by default its key as a bearer token."""
     if headers is None:
         headers = {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
 
@@ -128,8 +127,7 @@ def http_error(server: Server, error: Exception, login: str = "") -> BackendErro
 
 
 def connection_to(url: str) -> dict[str, Any]:
-    """Return the options with which a client of httpx reaches an address: the machine's proxy and authorities, and no
-    address in a log. Raises SettingsError."""
+    """Options of an httpx client: the machine's proxy and authorities, no address in a log. Raises SettingsError."""
     for name in ("httpx2", "httpcore2", "openai"):  # at INFO they log each address, below it more
         logging.getLogger(name).setLevel(logging.WARNING)
     verify = trusted() if url.startswith("https:") else False
@@ -137,8 +135,7 @@ def connection_to(url: str) -> dict[str, Any]:
 
 
 def trusted() -> ssl.SSLContext:
-    """The authorities that the machine trusts, or SSL_CERT_FILE's, and Mozilla's, as some machines have none. Reading
-    them takes 50 ms."""
+    """The machine's authorities, or SSL_CERT_FILE's, and Mozilla's, as some machines have none. Reading takes 50 ms."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context

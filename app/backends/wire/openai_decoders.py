@@ -68,8 +68,7 @@ def _index(choice: dict[str, Any]) -> int:
 
 @dataclass(slots=True)
 class Responses(ReplyDecoder):
-    """A response. What a model thought comes in items of other types than `message`, on some servers as the same kind
-    of text; it is no part of the reply."""
+    """Items of other types than `message` hold what a model thought, on some servers as the same kind of text."""
 
     last: ClassVar[str] = "response.completed"
     _kinds: dict[str | int | None, str | None] = field(default_factory=dict)

@@ -235,8 +235,7 @@ class ReasoningSplitter:
 
 
 def _kept(text: str, *, strikes: bool, whole: bool) -> int:
-    """Return the length of a text without marks of the end at its end, nor the beginning of one if the text may go
-    on."""
+    """The length without marks of the end at its end, nor the beginning of one if the text may go on."""
     rest = text if whole else text[: len(text) - _begun(text, TEXT_BEGUN)]
     while True:
         found = rest.rstrip()

@@ -46,8 +46,7 @@ class ReplyDecoder:
         raise NotImplementedError
 
     def end(self, *, done: bool) -> Iterator[Delta]:
-        """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
-        off, as here, where it comes with an event."""
+        """Give the `StreamEnd` once the stream is `done` or over; raise a BackendError if the reply was cut off."""
         raise cut_off(self.last)
 
     def _count(self, prompt: object, completion: object) -> None:
@@ -63,8 +62,7 @@ class ReplyDecoder:
         )
 
     def _ending(self, missing: str) -> Iterator[Delta]:
-        """Give the calls and the end; raise a BackendError if the model refused, or the reply was cut off before its
-        reason came, which is called what is `missing`."""
+        """Give the calls and the end; raise a BackendError for a refusal, or a reply cut off without the `missing`."""
         tokens = self._prompt_tokens, self._completion_tokens
         if self._refusal:
             raise refusal(self._refusal, tokens)
@@ -113,8 +111,7 @@ async def streamed(
     dialect: Dialect,
     splitter: ReasoningSplitter,
 ) -> AsyncGenerator[Delta]:
-    """Give the reply as a server sends it; leaving early closes the connection. An answer in one piece is in the
-    `StreamEnd`, or the error, as it came."""
+    """Leaving early closes the connection. An answer in one piece is in the `StreamEnd`, or the error, as it came."""
     sent = ""
     try:
         async with opening as response, aclosing(_pieces(response, server)) as pieces:

@@ -80,8 +80,7 @@ def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
 
 
 def text_of(value: object, what: str) -> str:
-    """The text of a message's content, which some servers give in parts; none where there is no content; raises
-    BackendBroken where it is something else."""
+    """The text of a message's content, which may be in parts; none without content; raises BackendBroken."""
     match value:
         case None:
             return ""
@@ -121,7 +120,6 @@ def _thought(one: dict[str, Any]) -> str:
 
 
 def object_or_none(text: str) -> dict[str, Any] | None:
-    """The JSON object in a text; None where there is none."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -130,7 +128,6 @@ def object_or_none(text: str) -> dict[str, Any] | None:
 
 
 def count(value: object) -> int | None:
-    """A number of tokens; None where it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -27,11 +27,8 @@ class UnusableReply(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UserAction:
-    """A user's action: one that the screen offers, with its values.
-
-    What is done `by_chance` was not said by a model: there the simulator gives the right answers that a person with
-    the session's tendencies would find.
-    """
+    """An action that the screen offers. What is done `by_chance` was not said by a model: there the simulator gives the
+    right answers that a person with the session's tendencies would find."""
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -15,8 +15,6 @@ M = TypeVar("M", bound=UserFactory)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of simulated user, and whether a model speaks for it."""
-
     name: str
     made: UserFactory
     model: bool = False

@@ -49,7 +49,6 @@ class ReminderMessage:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """The data for a webhook."""
         about = {"study": self.study.name, "person": self.recipient.person, "wave": self.reminder.window.wave}
         return {**about, "kind": self.reminder.reminder.when, "link": self.recipient.link}
 
@@ -59,7 +58,6 @@ class ReminderMessage:
 
     @cached_property
     def paragraphs(self) -> tuple[str, ...]:
-        """The study's text, and until when the wave is open."""
         text, say = self.reminder.reminder.text, catalogue(self.recipient.language)
         found = [part.strip() for part in re.split(r"\n\s*\n", self._filled(text))]
         if self._closes and "closes" not in names(text):

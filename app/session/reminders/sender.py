@@ -40,8 +40,7 @@ class Reminding:
         self._sessions, self._reach, self._links = sessions, reach, links
 
     async def remind(self, person: Person, now_us: int) -> NextReminder | None:
-        """Send the person's reminder if one is due now; returns it, or the one that comes next. Raises NotDelivered if
-        its channel cannot be used by anybody."""
+        """Returns it, or the one that comes next. Raises NotDelivered if its channel cannot be used by anybody."""
         study = self._sessions.studies.get(person.hash)
         ways = {name: await asyncio.to_thread(self._reach, person, name) for name in self.channels}
         reachable = [name for name, to in ways.items() if to is not None]

@@ -126,7 +126,6 @@ class ReplyBuffer:
             self.hold.end()
 
     def show(self) -> None:
-        """Let listeners read the held text, and the text after it."""
         if self._release is not None:
             self._release.cancel()
         held, self._held, self._holds, self._release = "".join(self._held), [], False, None
@@ -181,11 +180,9 @@ class ReplyBuffer:
         self.news.set()
 
     async def follow(self, offset: int) -> AsyncGenerator[tuple[str, int]]:
-        """The text after the first `offset` characters, in pieces, each with the length so far.
-
-        A length of 0 means that the reply starts over, because the model is called again. Text that comes long after
-        the last piece is given at once, and so is the end.
-        """
+        """Pieces after the first `offset` characters, each with the length so far; 0 means that the reply starts over,
+        because the model is called again. Text that comes long after the last piece is given at once, and so is the
+        end."""
         beginning, served_s, now_s = self.beginnings, 0.0, asyncio.get_running_loop().time
         with self.listeners.one_more():
             while True:

@@ -38,8 +38,7 @@ LOST_S = 60
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """The request to a model of the study (its `label`), and how its reply is read: the values by name, or None if it
-    cannot be."""
+    """The request to a model of the study (its `label`), and how its reply is read: values by name, or None."""
 
     label: str
     request: Request

@@ -48,7 +48,6 @@ def advice(result: Result) -> list[str]:
 
 
 def untested_advice(models: Mapping[str, ModelSpec], settings: Settings) -> list[str]:
-    """Return advice on the models that nobody has tested."""
     labels = ", ".join(asyncio.run(untested(models, settings)))
     held = f"each is held for {HOLD_S} s or {HOLD_CHARS} characters, and unmarked reasoning would be shown after that"
     return [f"models {labels}: how replies begin is not known, so {held}. `parley models` finds out."] if labels else []
@@ -64,10 +63,8 @@ async def check_models(refs: Sequence[ModelRef], settings: Settings, clock: Cloc
 
 
 def check_request(ref: ModelRef) -> Request:
-    """The request: the message with all that the study says of the model.
-
-    `{{names}}` in its system prompt are sent as they stand, and of one prompt for each value the first is sent.
-    """
+    """The request: the message with all that the study says of the model. `{{names}}` in its system prompt are sent as
+    they stand, and of one prompt for each value the first is sent."""
     model = ref.model
     system = model.system if isinstance(model.system, str) else next(iter(model.system.pick.values()), "")
     start = (PromptMessage("system", system),) if system else ()
@@ -84,8 +81,7 @@ SAVED = "the console, under Model servers"
 
 
 def settings_of(model: ModelSpec, settings: Settings) -> tuple[str, ...]:
-    """Name the settings with the address and the key of a model's server: variables, or the console; none for a model
-    without a server."""
+    """Variables, or the console, with the address and key of a model's server; none for a model without a server."""
     if model.server:
         return (SAVED if settings.is_saved(model.server) else env_name("model_servers"),)
     fields = (f"{model.backend}_base_url", f"{model.backend}_api_key")

@@ -39,11 +39,8 @@ LIMITS = ("too_long", "timeout_reply")
 async def stream_reply(
     backend: Backend, request: Request, limits: Settings, reply: ReplyBuffer, clock: Clock, *, hold: bool = False
 ) -> Result:
-    """Call a model and stream its text into the buffer. A failure is returned as a result, not raised.
-
-    If the participant stops the reply, the text so far is kept, whatever happens while the call is cancelled. So it is
-    at a limit of Parley's, and what could be read of a reply that broke off stays.
-    """
+    """A failure is returned as a result, not raised. If the participant stops the reply, the text so far is kept,
+    whatever happens while the call is cancelled; and so at a limit of Parley's, or if the reply breaks off."""
     started_us = clock.now_us()
     first_us: int | None = None
     end, error, unopened, calls = StreamEnd(""), None, False, list[ToolCall]()
@@ -135,8 +132,7 @@ def without_servers(study: Study) -> Study:
 
 
 def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any]:
-    """A request as it is stored with the attempt, without API keys and server addresses; `adapted` is what the server
-    refused of it."""
+    """As stored with the attempt, without keys and addresses; `adapted` is what the server refused of it."""
     return {
         "model": request.model,
         "messages": [_message_json(message) for message in request.messages],
@@ -181,9 +177,7 @@ async def ask_with_retries(
     context: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer, beside: Sequence[str] = ()
 ) -> list[Attempt]:
     """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed.
-
-    `beside` are the models whose replies are shown side by side: where the beginning of one is held, all are.
-    """
+    `beside` are the models whose replies are shown side by side: where the beginning of one is held, all are."""
     made: list[Attempt] = []
     hold = any(_holds(context, study, request_for(study, job, name, seed), name) for name in beside)
 

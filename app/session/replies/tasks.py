@@ -149,8 +149,7 @@ class ReplyTasks:
         self._listeners = Listeners()
 
     def ensure_running(self, stream: str, study: Study, state: State) -> bool:
-        """Start a task for each pending reply that has none, and stop replies that the participant stopped. Returns
-        whether any was started."""
+        """Start a task for each pending reply without one, and stop stopped replies; True if any was started."""
         began, holds = False, dict[str, Hold]()
         for job in pending_tasks(study, state):
             if job.kind not in TASKS:
@@ -194,8 +193,7 @@ class ReplyTasks:
                 one.end()
 
     async def _ask(self, key: Key, pending: PendingReply, reply: ReplyBuffer) -> None:
-        """Ask for a reply, and again for as long as one is owed: the last broke a rule of the study, or its model asked
-        for tools, whose calls are made meanwhile."""
+        """Ask again for as long as a reply is owed: it broke a rule of the study, or its model asked for tools."""
         resumed = True
         owed: PendingReply | None = pending
         while owed is not None:
@@ -222,8 +220,7 @@ class ReplyTasks:
         return following
 
     async def _call_tool(self, stream: str, pending: PendingReply, *, resumed: bool) -> LoadedSession | None:
-        """Make a call that is due. Of one that had begun in a process that was killed, and may have changed something,
-        only that is recorded."""
+        """A call that had begun in a killed process, and may have changed something, is only recorded."""
         study, state, job = pending.study, pending.state, pending.job
         context = self._make_context(stream, job, state, study_asked(study, state))
         record = partial(self._record, stream, context=context)
@@ -241,8 +238,7 @@ class ReplyTasks:
     async def _ask_once(
         self, stream: str, pending: PendingReply, reply: ReplyBuffer, *, paced: bool
     ) -> tuple[LoadedSession | None, bool]:
-        """Ask for a reply, or go on with one that is written; the session after that, and whether more may be owed.
-        What nobody read while it was written is first recorded as written, if it is paced."""
+        """The session after that, and whether more may be owed. A paced reply is first recorded as written."""
         state, job = pending.state, pending.job
         study = study_asked(pending.study, state)
         context = self._make_context(stream, job, state, study)
@@ -279,8 +275,7 @@ class ReplyTasks:
         return await self._record(stream, outcome, context), reply.hidden or outcome.kind == "call"
 
     async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
-        """A reply with the findings of the judges for whom it waits; its failure if the participant stops it
-        meanwhile."""
+        """With the findings of judges for whom it waits; its failure if the participant stops it meanwhile."""
         place = current_location(pending.study, pending.state)
         assert place is not None  # noqa: S101  (a reply is owed at a place)
         judged = await self._judges.awaited(stream, place, outcome.data)

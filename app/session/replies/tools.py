@@ -43,8 +43,6 @@ IDLE_S = 300
 
 
 class SessionTools:
-    """The tools of the sessions that this process serves."""
-
     def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
         self._database, self._settings, self._clock = database, settings, clock
         self._specs: dict[tuple[str, str], tuple[ToolSpec, ...]] = {}
@@ -53,8 +51,7 @@ class SessionTools:
         self._used_s: dict[tuple[str, str, str], float] = {}
 
     async def offered(self, study: Study, name: str) -> tuple[ToolSpec, ...]:
-        """The tools that models are offered of a set; raises SettingsError where they were never read and its server
-        cannot be asked."""
+        """The tools of a set; raises SettingsError where they were never read and its server cannot be asked."""
         key = study.hash, name
         if key not in self._specs:
             known = await asyncio.to_thread(offered_tools, self._database, study.name, *key)
@@ -62,16 +59,14 @@ class SessionTools:
         return self._specs[key]
 
     async def for_reply(self, study: Study, task: Data) -> tuple[ToolSpec, ...]:
-        """The tools that the model of a pending reply is offered: the step's own, and those of its set with other
-        names; raises SettingsError."""
+        """The step's own, and those of its set with other names; raises SettingsError."""
         own = as_specs(task.get("own_tools", ()))
         names = {spec.name for spec in own}
         others = await self.offered(study, task["tools"]) if task.get("tools") else ()
         return (*own, *(spec for spec in others if spec.name not in names))
 
     async def read_all(self, study: Study) -> Mapping[str, bool]:
-        """Read the tools of all sets from their servers; whether each is as it was when first read. Raises
-        SettingsError."""
+        """By set, whether its tools are as they were when first read. Raises SettingsError."""
         same = {}
         for name, tools in (study.file.tools or {}).items():
             kept = await self.offered(study, name)
@@ -131,8 +126,7 @@ class SessionTools:
         return await asyncio.to_thread(offer_tools, *place, described, frozen_hash(specs), self._clock.now_us())
 
     async def _looks(self, study: Study, name: str, specs: Sequence[ToolSpec] | None) -> None:
-        """Note that a server has other tools than those that models are offered, does not answer (None), or has the
-        same again."""
+        """Note that a server has other tools than offered, does not answer (None), or has the same again."""
         with suppress(SettingsError, StorageError):  # the next connection looks again
             kept = await self.offered(study, name)
             found = ("", []) if specs is None else (frozen_hash(specs), differing(kept, specs))

@@ -146,7 +146,6 @@ class Authentication:
         return hmac.digest(self._key, f"{request.url.path} {value}".encode(), "sha256").hex()
 
     def _set(self, response: Response, name: str, value: str | None) -> None:
-        """Set a session cookie, or delete it if `value` is None."""
         response.set_cookie(
             name,
             value or "",

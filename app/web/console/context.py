@@ -115,14 +115,11 @@ class ConsoleContext:
         quiet: bool = False,
         shuts: str | None = None,
     ) -> Dependency:
-        """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
-
-        What a button does is not done again while it is under way: what it sends would be gone the second time. Other
-        events are sent again as soon as they were answered, as the last choice counts. A `quiet` event, such as a
-        timer's, leaves the current note in place. An event that sets what a person fills in or chooses `shuts` parts of
-        the page until it was answered, as the answer would undo what is done there: the arguments for `shut` in
-        console.js, where `sent` are the inputs' values.
-        """
+        """Wire events to `act(visitor, *values)`, which returns updates by component. What a button does is not done
+        again while it is under way; other events are sent again once they were answered, as the last choice counts. A
+        `quiet` event, such as a timer's, leaves the current note. An event that sets what a person fills in `shuts`
+        parts of the page until it was answered, as the answer would undo what is done there: the arguments for `shut`
+        in console.js, where `sent` are the inputs' values."""
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
             http_request = request.request

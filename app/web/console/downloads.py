@@ -79,8 +79,7 @@ class Downloads:
         about: str = "",
         on_rows: OnRows = lambda path, rows: None,
     ) -> Link:
-        """Export, and offer the zip file with the description `about`; raises StorageError, and what `on_rows` raises.
-        Then no file is kept."""
+        """Offer a zip file with the description `about`; StorageError, or what `on_rows` raises, leaves no file."""
         try:
             with self._folder() as own:
                 folder = own / f"{request.study}-{request.schema}"

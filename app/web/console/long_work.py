@@ -81,8 +81,6 @@ def own(user: CurrentUser) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Work that can be started: its description, and a function that does it and returns its findings."""
-
     kind: str
     study: str
     about: str
@@ -134,7 +132,6 @@ class LongWork:
             work.stopping = True
 
     def dismiss(self, study: str, kinds: Collection[str]) -> None:
-        """Forget what has ended."""
         with self._lock:
             for work in self.of(study, kinds):
                 if not work.running:

@@ -80,10 +80,8 @@ def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
 
 
 def parse_filters(sent: Mapping[str, Any]) -> Filters:
-    """The filters that were sent; raises StorageError for choices that are not offered.
-
-    A date that is not complete does not filter: these texts are read while they are typed.
-    """
+    """The filters that were sent; raises StorageError for choices that are not offered. A date that is not complete
+    does not filter: these texts are read while they are typed."""
     given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
     since_us, until_us = _day_us(given["since"]), _day_us(given["until"], days=1)
     no_dates = [given[name] for name, us in (("since", since_us), ("until", until_us)) if given[name] and us is None]

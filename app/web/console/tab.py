@@ -26,8 +26,7 @@ PICKS = (
 
 
 def dropdown(label: str, *, free: bool = False, **options: Any) -> gr.Dropdown:
-    """A dropdown whose choices are set when it is painted. The page offers nothing else, unless it is `free`: a text
-    may be typed that is none of them. What comes from a browser is not validated here, so its reader must validate it:
+    """Choices are set when it is painted; nothing else is offered, unless it is `free`. Its reader must validate it:
     after a restart Gradio does not know the choices of a page that is still open."""
     return gr.Dropdown(label=label, interactive=True, allow_custom_value=free, **{"choices": [], **options})
 
@@ -50,9 +49,8 @@ def text(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TabLocation:
-    """The user's position in the console: components whose values are also in the page's address, so that a reload or a
-    link restores it. `session` is a session's number, or empty. `painted` is the study that the page shows; only
-    while another was chosen and is being painted is it not the chosen one."""
+    """Components whose values are also in the page's address, for reloads and links. `session` is a number, or empty;
+    `painted` is the study that the page shows, while another was chosen and is being painted."""
 
     study: gr.Dropdown
     tab: gr.Textbox

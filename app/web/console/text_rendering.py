@@ -60,7 +60,6 @@ class BudgetedRenderer:
         return shown
 
     def screen(self, screen: Screen) -> Screen:
-        """The screen with its conversations within the budget."""
         blocks = (self._transcript(one) if isinstance(one, TranscriptBlock) else one for one in screen.panel.blocks)
         chat = self._chat(screen.panel.chat) if screen.panel.chat else None
         return replace(screen, panel=replace(screen.panel, blocks=tuple(blocks), chat=chat))

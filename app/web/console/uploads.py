@@ -27,8 +27,7 @@ Keep = Callable[[ConsoleContext, CurrentUser, str, str, bytes], None]
 
 
 def routes(context: ConsoleContext) -> list[Route]:
-    """`POST /console/picture?study=NAME&name=FILE` and `.../release` with the file as the body. A refusal says why in
-    `note`."""
+    """`POST /console/picture?study=NAME&name=FILE` and `.../release`; a refusal says why in `note`."""
     return [_route(context, "/console/picture", _keep_picture), _route(context, "/console/release", _keep_released)]
 
 

@@ -19,8 +19,7 @@ Look = Callable[..., Mapping[Any, Any]]
 
 
 class WorkView:
-    """The work of some kinds on a study, with buttons to stop what is under way and to dismiss what has ended; it
-    refreshes itself meanwhile."""
+    """The work with buttons to stop what is under way and to dismiss what has ended; it refreshes itself."""
 
     def __init__(self, context: ConsoleContext, kinds: Collection[str], name: str) -> None:
         self._context, self._kinds, self._name = context, kinds, name

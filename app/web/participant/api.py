@@ -46,8 +46,7 @@ Value = TypeVar("Value")
 
 
 def storable(value: Value) -> Value:
-    """The value with its texts cleaned, if storing and reading it returns it unchanged; otherwise raises ValueError:
-    for a number beyond 64 bits, NaN, infinity, or too deep nesting."""
+    """The value with clean texts; ValueError if storing changes it (over 64 bits, NaN, infinity, too deep)."""
     try:
         kept = orjson.loads(orjson.dumps(value))
     except orjson.JSONEncodeError as error:
@@ -361,8 +360,7 @@ class ParticipantApi:
         return ReplyStream(pieces, partial(self._last_screen, request, session.stream, reply), first)
 
     async def _last_screen(self, request: Request, stream: str, reply: StreamReply) -> bytes:
-        """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
-        state of the session, as the reply ran here."""
+        """The screen after the reply, if requested; this process has the newest state, as the reply ran here."""
         session = await self._service.get(stream) if reply.view else None
         if session is None:
             return b"{}"
@@ -391,8 +389,7 @@ class ParticipantApi:
         new: bool = False,
         typed: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The response with the session's screen. A `new` screen was never shown, so it has no draft; otherwise the
-        draft is `typed`, or read from the database if it is needed."""
+        """A `new` screen was never shown, so it has no draft; otherwise that is `typed`, or read if needed."""
         screen, embedded = session.screen, is_embedded(request)
         say = catalogue(session.language)
         note = say(refused.message) if refused else ""
@@ -481,8 +478,7 @@ HIDDEN = ("plain", "plain_options")
 
 
 def screen_json(screen: Screen, pictures: PictureMap) -> dict[str, Any]:
-    """A screen as plain JSON values, for bots; without what participants do not see, and of pictures the alternative
-    texts only: the name of a file may say what is the right answer."""
+    """For bots: without what participants do not see, and names of pictures, which may tell the right answer."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
     for block, plain_block in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
         plain_block["block"] = block.kind
@@ -515,10 +511,8 @@ async def plain_response(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator
 async def rendered_reply(
     words: AsyncIterator[tuple[str, int]], *, dollars: bool, copy: str
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """The pieces of `plain_response`; when blocks are complete, also their `html` and the text after them (`rest`).
-
-    Each block is rendered once and never changes afterwards, so the page does not flicker and selections stay.
-    """
+    """The pieces of `plain_response`; when blocks are complete, also their `html` and the `rest`. Each block is
+    rendered once and never changes afterwards, so the page does not flicker and selections stay."""
     rest, marks = "", 0
     async for text, end in words:
         piece: dict[str, Any] = {"text": text, "offset": end}
@@ -533,9 +527,8 @@ async def rendered_reply(
 
 
 class ReplyStream(Response):
-    """A stream of server-sent events. It does not watch for disconnects, because that would cost as much as a request,
-    and replies end soon in any case. Most messages that the server sends are `delta` events, so each passes through as
-    little code as possible."""
+    """It does not watch for disconnects, because that would cost as much as a request, and replies end soon. Most
+    messages are `delta` events, so each passes through as little code as possible."""
 
     media_type = "text/event-stream"
 

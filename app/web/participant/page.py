@@ -78,11 +78,7 @@ def _conversation() -> dict[str, gr.components.Component]:
 
 
 def routes(sub_path: str = "", middleware: Sequence[Middleware] = ()) -> list[BaseRoute]:
-    """The page at `/` behind its middleware, and its scripts and styles under `/parley/`. They match everything, so
-    they must come last.
-
-    `sub_path` is the path below which browsers find them, such as `/study`.
-    """
+    """The page at `/`, below `sub_path` in browsers, and its files under `/parley/`. They match all: put them last."""
     return [
         bundle.route("/parley/page.js", bundle.script("page"), "text/javascript"),
         bundle.route("/parley/page.css", bundle.styles(STYLES), "text/css"),

@@ -58,8 +58,7 @@ class ProlificTokens:
         return bool(self._workspaces)
 
     async def read(self, token: str) -> Mapping[str, str] | KeysUnavailable:
-        """The ids in a token by parameter; empty if the token is invalid, expired or for another server or
-        workspace."""
+        """By parameter; empty if the token is invalid, expired or for another server or workspace."""
         import jwt  # most servers never see a token
 
         try:

@@ -49,13 +49,10 @@ Refusal = Literal[UnreadableReason, "missing", "other_recruiter", "unproven", "i
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaim:
-    """The identity that a link claims, if any, and the kind of its proof.
-
-    `unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
+    """`unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
     token that cannot be verified at the moment. `unaccepted`: a worker at MTurk only previews the task. `trial`: it is
-    a link to preview or pilot the study (signed_links.py). `rehearsed` is a rehearsed participant.
-    Every study accepts both. `returns` is the person of a return link, in a study with waves.
-    """
+    a link to preview or pilot the study (signed_links.py), `rehearsed` a rehearsed participant; every study accepts
+    both. `returns` is the person of a return link, in a study with waves."""
 
     person: ParticipantId | None = None
     unreadable: UnreadableId | None = None
@@ -79,8 +76,7 @@ def recruiter_labels(recruitment: Recruitment) -> list[str]:
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
-    """The links to give to each recruiter of a study on a server, with its label; none for personal links, nor, where
-    an ID needs a proof, for a recruiter who adds none."""
+    """With labels; none for personal links, nor, where an ID needs a proof, for a recruiter who adds none."""
     link, by, strict = f"{address}/s/{study.name}", study.file.recruitment.channels, needs_proof(study)
     found = [("Anyone", link)] if (not by and not strict) or "open" in by else []
     found += [("CloudResearch Connect", link)] if "connect" in by and not strict else []

@@ -69,7 +69,6 @@ class ReminderPage:
         )
 
     async def change(self, request: Request) -> Response:
-        """Take an address, or end all reminders."""
         form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
         address = form.get("address", [""])[0].strip()
         if "address" in form and not (len(address) <= MOST_CHARS and _ADDRESS.fullmatch(address)):

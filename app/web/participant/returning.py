@@ -39,8 +39,7 @@ class ReturnResult:
 
 
 def cookie_of(study: Study, claim: IdentityClaim) -> str:
-    """The name of the cookie with the browser's session of a study; a preview, a pilot and a rehearsal have one of
-    their own, so that the browser can take part in the study as well."""
+    """A preview, a pilot and a rehearsal have one of their own, so that the browser can take part as well."""
     apart = Origin.REHEARSAL if claim.rehearsed else claim.trial
     return f"{study.name}.{apart}" if apart else study.name
 
@@ -103,10 +102,9 @@ class Returning:
     def entry(
         self, study: str, claim: IdentityClaim, result: ReturnResult, again: int
     ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
-        """The identity to store for a new session, and further data of its event `enrolled`: the kind of proof, and
-        whether other sessions have started under the id (in a further attempt: whether the session before it says so),
-        and an id that was not taken.
-        `again` is how often the insertion has failed because another session took the same number."""
+        """The identity to store, and data of `enrolled`: the kind of proof, whether other sessions started under the id
+        (in a further attempt as the session before says), and an id that was not taken. `again` counts insertions that
+        failed because another session took the number."""
         unreadable = {UNREADABLE_ID: asdict(claim.unreadable)} if claim.unreadable else {}
         if claim.person is None:
             return None, unreadable

@@ -57,8 +57,7 @@ class SessionCookie:
         self._test = f"{self.name}.test"  # no study's name has a dot
 
     def read(self, request: Request, study: str = "", *, framed: bool = False) -> str | None:
-        """The session of the request, or with `study` the browser's last session of that study; None without a valid
-        token or cookie. With `framed` the cookies of frames are read, and without it never."""
+        """With `study` the last one of that study; None without a valid token or cookie. `framed`: in a frame."""
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # read by the middleware and by the API
         name = TOKEN_HEADER if is_embedded(request) else self._named(study, framed)
         if name not in read:

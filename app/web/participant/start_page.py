@@ -83,8 +83,7 @@ def _form(body: bytes) -> dict[str, str]:
 
 
 class StartPage:
-    """The start pages of the studies offered here. With `again`, a browser whose session has ended can start another.
-    `per_address` is how many sessions can start from one address in an hour; by `reminds_by` this server reminds."""
+    """With `again`, an ended session can be followed by another; `per_address` can start from one in an hour."""
 
     def __init__(
         self,
@@ -123,8 +122,7 @@ class StartPage:
         )
 
     def routes(self) -> list[Route]:
-        """`/s/{study}`, the start page (GET) and its button (POST), with a calendar file; and `/out` and `/next`,
-        the redirects to the recruiter and to the person's next part."""
+        """`/s/{study}`: the start page, its button (POST), a calendar file; `/out` and `/next` redirect."""
         return [
             Route("/s/{study}", self.show, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
@@ -187,8 +185,7 @@ class StartPage:
         return None if open_study.ready else notice_page(study, "unavailable", language)
 
     async def _offer(self, request: Request) -> OpenStudy | None:
-        """The study of the address as it is offered, or as a person with a return link takes part in it: one who looks
-        at a draft comes to the next part as well."""
+        """As it is offered, or as a person with a return link takes part in it, also if they look at a draft."""
         name, token = request.path_params["study"], request.query_params.get(RETURN_PARAMETER, "")
         offer = await self._open_studies.get(name)
         if offer is None and (returning := self._participants.returning_person(name, token)):
@@ -197,7 +194,6 @@ class StartPage:
         return offer
 
     async def _is_erased(self, claim: IdentityClaim) -> bool:
-        """Return True if a link leads back to a person whose data are erased."""
         return bool(claim.returns) and await self._service.person(claim.returns) is None
 
     async def start(self, request: Request) -> Response:
@@ -266,8 +262,7 @@ class StartPage:
         result: ReturnResult,
         form: Mapping[str, str],
     ) -> Response:
-        """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
-        starts, the limit is refunded."""
+        """Start a session within the address's rate limit, which spares rehearsals; refunded if none starts."""
         address, begun = _address(request), claim.rehearsed is not None
         if claim.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
@@ -336,8 +331,7 @@ class StartPage:
         return Response(content, media_type="text/calendar", headers=names)
 
     async def _is_closed(self, study: Study, claim: IdentityClaim) -> bool:
-        """Return True if nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used
-        up."""
+        """Return True if nobody new can start but a preview, a pilot, and a rehearsal within the budget."""
         if claim.trial:
             return False
         why = await self._service.closed(study)
@@ -355,8 +349,7 @@ class StartPage:
         return response
 
     async def embedded(self, request: Request) -> bool:
-        """Return True for the page of an embedded study, which has a token in place of the cookie. The pages that the
-        study allows may frame it."""
+        """Return True if the page has a token in place of the cookie; those that the study allows may frame it."""
         offer = await self._open_studies.get(request.query_params.get(EMBED, ""))
         if offer is None or offer.study.file.embed is None:
             return False
@@ -364,8 +357,7 @@ class StartPage:
         return True
 
     async def redirect_out(self, request: Request) -> Response:
-        """Redirect a participant whose session has ended to the recruiter. The address is made here, because it may
-        contain the person's ids."""
+        """Redirect to the recruiter after the end; the address, made here, may contain the person's ids."""
         stream = self._cookies.read(request)
         session = await self._service.get(stream) if stream else None
         if session is None or not session.state.outcome:
@@ -375,10 +367,7 @@ class StartPage:
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
     async def root(self, request: Request) -> Response:
-        """The response to `/` without a session: a redirect to the start page if exactly one study is offered.
-
-        If that study needs a link with an id, and this address has nothing of it, a page explains what is missing.
-        """
+        """Redirect to the start page if exactly one study is offered, or say that it needs a link with an id."""
         names = await self._open_studies.names()
         offer = await self._open_studies.get(names[0]) if len(names) == 1 else None
         if offer is None:
@@ -390,8 +379,7 @@ class StartPage:
         return _around(offer.study, "link_needed.html.j2", language, recruiters=recruiter_labels(wanted))
 
     def _not_taken(self, request: Request, study: Study, claim: IdentityClaim, language: str) -> Response:
-        """The page for a link that the study does not accept. It does not depend on the id; status 429 after too many
-        invalid proofs from one address."""
+        """The page does not depend on the id; status 429 after too many invalid proofs from one address."""
         if claim.untold:
             return notice_page(study, "unavailable", language)
         if claim.unaccepted:
@@ -472,7 +460,6 @@ def _address(request: Request) -> str:
 
 
 def notice_page(study: Study, page: str, language: str, status: int = 0) -> Response:
-    """A page in place of a study."""
     return _around(study, "notice.html.j2", language, status or NOTICES[page], page=page)
 
 
@@ -498,7 +485,6 @@ def no_studies_page(request: Request) -> Response:
 
 
 def render_page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
-    """Render a plain page (without Gradio) in a language."""
     say = catalogue(language)
     common = {
         "page": template.removesuffix(".html.j2"),

@@ -262,8 +262,7 @@ class ScreenView:
         self._marks["box"] = digest_of(screen, "box", _refused(screen.panel.chat))[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
-        """Return True if a form or a message box must be rendered that the browser does not show yet; it gets the
-        draft."""
+        """Return True if a form or message box, new to the browser, must be rendered: it gets the draft."""
         asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
         shown_marks = (shown or "").split()
         return any(self._marks[name] not in shown_marks for name in asks)
@@ -339,7 +338,6 @@ def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
 
 
 def conversation_chars(screen: Screen) -> int:
-    """The length of all conversations on the screen, in characters."""
     chat, talks = screen.panel.chat, [one for one in screen.panel.blocks if isinstance(one, TranscriptBlock)]
     said = [message.text for talk in talks for message in talk.messages]
     said += [message.text for message in chat.messages] if chat else []

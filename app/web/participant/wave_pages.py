@@ -73,8 +73,7 @@ class WavePages:
         self._address, self._reminds_by = address, reminds_by
 
     async def arrive(self, found: ReturnResult, claim: IdentityClaim) -> tuple[ReturnResult, NextPart | None]:
-        """Return the result found for a request with the session of the wave in progress or of the last one; or the
-        part that can be started now or later."""
+        """The result with the session of the present or last wave; or the part that can be started now or later."""
         session = found.live or found.ended or found.before
         person = await self._service.person(stream=session.stream) if session and session.study.waves else None
         if session is None or person is None:
@@ -104,7 +103,6 @@ class WavePages:
         return self._participants.entry_of_wave(claim.person if same and claim.person else first, stream)
 
     def values(self, part: NextPart) -> Mapping[str, Any]:
-        """Return the values for the page between waves."""
         window, zone = part.window, zone_of(part.person.history.zone)
         until_us = window.until_us if window.state == "late" else window.closes_us
         wait_us = (window.opens_us or 0) - self._service.now_us()
@@ -135,14 +133,12 @@ class WavePages:
         )
 
     def link(self, part: NextPart) -> str:
-        """The link by which the person comes back from any device."""
         return f"{self._address}{self.path(part.person)}"
 
     def path(self, person: Person, below: str = "") -> str:
         return return_path(self._participants, person, below)
 
     async def _is_anew(self, session: LoadedSession, claim: IdentityClaim) -> bool:
-        """Return True if the link has another submission than the session of this wave."""
         stored = await asyncio.to_thread(self._participants.reveal, session.stream)
         submission = claim.person.submission if claim.person else ""
         return bool(submission) and stored is not None and stored.submission != submission

@@ -129,7 +129,6 @@ def load_view(context: ConsoleContext, name: str) -> StudyView:
 
 
 def runnable(context: ConsoleContext, name: str) -> Study:
-    """A study to be tried out; raises SettingsError."""
     study = load_view(context, name).runnable
     if study is None:
         raise SettingsError("There is nothing to try out yet: correct the errors in the study file first.")

@@ -236,8 +236,7 @@ class ItemsSection:
         }
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
-        """The items of a pool that reads the file by a source with columns of its own; none while the study file, which
-        says that, cannot be read."""
+        """None unless the pool's source has columns of its own, or while the study file cannot be read."""
         pools = pools_in(self._context.drafts.text(name))
         if pools is None:
             return Items(Columns(), (), ("The study file is not YAML at the moment. Correct it under Edit first.",), ())
@@ -280,7 +279,6 @@ class ItemsSection:
         return self._context.html("items_page.html.j2", problem=problem, page=page)
 
     def _pictures_of(self, name: str, problems: Sequence[Problem]) -> TextCheck:
-        """The pictures of problems, from the draft's folder, and what cannot be shown."""
         found = TextCheck()
         found.add_problems(problems, self._context.drafts.folder(name))
         return found
@@ -368,8 +366,7 @@ def _fits(table: Table, chosen: Chosen) -> bool:
 
 
 def _given(table: Table, chosen: Chosen) -> dict[str, Any]:
-    """The columns as they were chosen. A part without a column stays without one: a column that would be recognised as
-    that part becomes a tag."""
+    """The columns as they were chosen; one that would be recognised as a part left without one becomes a tag."""
     given = {part: value for part, value in zip((*PARTS, *SETTINGS), chosen, strict=True) if value}
     if len(given.get("options", ())) == 1:
         given["options"] = given["options"][0]

@@ -104,8 +104,7 @@ def own_annotators(study: Study | None) -> Mapping[str, AnnotatorSpec]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A kind of run: its form, and the planning of the values in it: in words, the cost, and the work for LongWork;
-    None if it cannot be done."""
+    """A form, and the planning of its values: in words, the cost, and the work for LongWork (None if impossible)."""
 
     name: str
     label: str
@@ -254,7 +253,6 @@ RUNS = (
 
 
 def offered(study: Study | None) -> Mapping[str, tuple[Sequence[Any], Any]]:
-    """The choices of each list, and the initial one."""
     models, own = list(study.file.models) if study else [], list(own_annotators(study))
     return {
         "models": (list(models_of(study)) if study else [], []),
@@ -373,8 +371,7 @@ class RunsTab:
         return {self._asked: gr.update(visible=False), self._takes: "", self._token: ""}
 
     def _typed(self, user: CurrentUser, token: str, *given: Any) -> dict[Any, Any]:
-        """Hide the estimate once the form says something else. Gradio also sends this later than the blur of a field,
-        and then the estimate is of the present values."""
+        """Hide the estimate once the form says something else; Gradio also sends this later than a field's blur."""
         return self._nothing() if token and self._given.get(user.name) != given else {}
 
     def _look(self, user: CurrentUser, study: str, by: Any) -> dict[Any, Any]:

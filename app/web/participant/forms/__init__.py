@@ -36,8 +36,6 @@ BARE = re.compile(r"\(?-?[0-9]+\)?")
 
 @dataclass(frozen=True, slots=True)
 class OptionView:
-    """An option: its stored value, its label, whether it is chosen, and the letter in its badge, if any."""
-
     value: str
     text: str
     chosen: bool
@@ -46,8 +44,6 @@ class OptionView:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field: its control, its texts, and the value from the draft."""
-
     name: str
     control: str
     text: str
