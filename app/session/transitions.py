@@ -21,7 +21,7 @@ from experiments.session.memory import history_of
 from experiments.session.state import holds_place, is_later_wave
 from experiments.session.study_status import StudyStatus
 from experiments.study.location import State, language_of
-from experiments.study.screen import MESSAGE_DRAFT, Screen
+from experiments.study.screen import Screen
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from problems.attachments import NewPicture
@@ -98,7 +98,8 @@ def to_append(
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
     drafted = action.by == "participant" and not kinds <= NOTES
-    names = (MESSAGE_DRAFT,) if action.kind == "say" else tuple(action.data)
+    own = f"{action.kind}:" if action.kind in ("say", "edit") else ""
+    names = tuple(f"{own}{name}" for name in action.data)
     spent = ClearedDraft(action.path, None if whole else names) if drafted else None
     picture = action.data.get("picture")
     return Append(

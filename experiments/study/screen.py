@@ -46,6 +46,8 @@ TICKS = re.compile("`+")
 WHY_CHARS = 500
 # The name of a chat's next message in a draft, which no question has.
 MESSAGE_DRAFT = "say:text"
+# Those of a document that the server did not take: the version and text that it was made of, and its own text.
+DOCUMENT_DRAFT = ("edit:version", "edit:base", "edit:text")
 Ended = Literal["", "cut_off", "broken_off", "stopped", "expired", "unanswered"]
 
 
@@ -357,8 +359,11 @@ def fields_on_screen(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that belong to a screen: its fields, a chat's next message, and reasons for refusing calls."""
+    """The values that belong to a screen: its fields, a chat's next message, reasons for refusing calls, and a document
+    that was not taken."""
     room = {field.name: draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
         room |= dict.fromkeys((MESSAGE_DRAFT, *(one.draft for one in screen.panel.chat.approvals)), DRAFT_CHARS)
+    if screen.panel.document is not None:
+        room |= dict.fromkeys(DOCUMENT_DRAFT, DRAFT_CHARS)
     return {name: value for name, value in values.items() if len(str(value)) <= room.get(name, -1)}

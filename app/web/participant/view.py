@@ -31,6 +31,7 @@ from experiments.session.conversation import BROKEN_OFF
 from experiments.session.telemetry import has_honeypot, hidden_instruction, records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import (
+    DOCUMENT_DRAFT,
     MESSAGE_DRAFT,
     ChatMessage,
     ChatView,
@@ -263,7 +264,9 @@ class ScreenView:
 
     def needs_draft(self, shown: str | None) -> bool:
         """Return True if a form or message box, new to the browser, must be rendered: it gets the draft."""
-        asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
+        panel = self._screen.panel
+        asks = [name for name, part in self._parts.items() if part.asks]
+        asks += ["box"] * bool(panel.chat) + ["left"] * bool(panel.document)
         shown_marks = (shown or "").split()
         return any(self._marks[name] not in shown_marks for name in asks)
 
@@ -305,7 +308,7 @@ class ScreenView:
             "ended": screen.ended,
             "timing": _timing_json(timing, now_us),
             "help": screen.help and asdict(screen.help),
-            "document": _document_json(panel.document, known=marks.get("document") in shown_marks),
+            "document": _document_json(panel.document, draft, known=marks.get("document") in shown_marks),
             "lang": study.language,
             "dir": say.direction,
             "words": page_words(say) if shown is None else {},
@@ -322,12 +325,14 @@ def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpda
     return ScreenView(screen, study).paint(**more)
 
 
-def _document_json(document: DocumentView | None, *, known: bool) -> dict[str, Any] | None:
-    """Return the data for document.js; without the text if the page has it."""
+def _document_json(document: DocumentView | None, draft: Draft, *, known: bool) -> dict[str, Any] | None:
+    """Return the data for document.js; without the text if the page has it, and with the draft if there is one."""
     if document is None:
         return None
     change = document.change and asdict(document.change)
-    return {"version": document.version, "change": change, "text": None if known else document.text}
+    kept = [draft.get(name) for name in DOCUMENT_DRAFT] if DOCUMENT_DRAFT[-1] in draft else None
+    text = None if known else document.text
+    return {"version": document.version, "change": change, "text": text, "draft": kept}
 
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ const MOST_UNSAVED_MS = 8000; // after the first key that is not saved
 const SHOWN_CHARS = 2000; // of a change
 
 const box = () => $("#document");
-let page = null; // of page.js: `now`, `show`, `slow`
+let page = null; // of page.js: `now`, `show`, `slow`, `failed`, and `keep`, which saves the draft
 let base = null; // the version and the text that the server has, as far as this page knows
 let typed = ""; // what stands in the box
 let over = false; // words of somebody else were met by what is not saved yet
@@ -88,8 +88,10 @@ export function showDocument(its, moved) {
   if (!newest) return void (base = null);
   if (moved || base === null) {
     clearTimeout(timer);
-    [base, over, held, since] = [{ version: newest.version, text: newest.text }, false, null, null];
-    put(base.text);
+    const [version, text, mine] = newest.draft ?? [newest.version, newest.text, newest.text];
+    [base, over, held, since] = [{ version, text }, false, null, null];
+    put(mine);
+    if (isDocumentUnsaved()) saveSoon();
   } else if (box().value !== typed) {
     put(typed); // the box was drawn anew
   }
@@ -158,6 +160,7 @@ async function sent(asked) {
   if (held && base) take(held);
   held = null;
   if (painting) await page.show(painting);
+  page.keep(); // as a draft, if it was refused
   if (painting && !painting.refused && isDocumentUnsaved()) saveSoon(); // what cannot be sent as it is waits for the next key
   tell();
   return Boolean(painting && !painting.refused);
@@ -167,6 +170,10 @@ async function sent(asked) {
 export function saveDocumentAtOnce() {
   if (isDocumentUnsaved()) send("api/act", saving?.asked.values.text === typed ? saving.asked : body(newKey()), true);
 }
+
+// Of what the server has not taken, as it is too long.
+export const documentDraft = () =>
+  isDocumentUnsaved() ? { "edit:version": base.version, "edit:base": base.text, "edit:text": typed } : {};
 
 // ---- What is said about it
 

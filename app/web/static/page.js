@@ -6,7 +6,7 @@ import { attached, takePictures } from "./attach.js";
 import { keepTime, left, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
-import { isDocumentUnsaved, previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
+import { documentDraft, isDocumentUnsaved, previewDocument, saveDocumentAtOnce, saved, showDocument } from "./document.js";
 import { tellHost } from "./embed.js";
 import { TOUCH, catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, addFaults, goTo, missing, showFaults, showMissing, tellRoom, valuesOf } from "./forms.js";
@@ -91,7 +91,7 @@ async function show(painting, asked = false) {
   await painted(now);
   const spoken = new Intl.DateTimeFormat(now.lang, { dateStyle: "full", timeStyle: "short" });
   for (const time of $$("#left time")) setText(time, spoken.format(new Date(time.dateTime)));
-  showDocument({ now, show, slow, failed }, moved);
+  showDocument({ now, show, slow, failed, keep: saveSoon }, moved);
   showSheet(now, moved);
   if (!moved && now.said > before.said && !document.activeElement.closest("#left-column form")) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
@@ -358,7 +358,7 @@ function typedIn(form) {
 function draft() {
   const values = Object.assign({}, ...$$("form[data-act]").map(typedIn));
   if (now.layout !== "page") values["say:text"] = box()?.value ?? "";
-  return { path: now.path, whose: now.whose, values };
+  return { path: now.path, whose: now.whose, values: { ...values, ...documentDraft() } };
 }
 
 function forgetDraft() {
@@ -405,7 +405,8 @@ async function save() {
     if (typed.path !== now.path) return;
     if (!saved) return markSaved(""); // not all of it, or one is elsewhere, in another tab: a click tells
     kept = typed;
-    markSaved(Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "");
+    const told = Object.entries(typed.values).some(([name, value]) => value.length && !name.startsWith("edit:")); // it says itself
+    markSaved(told ? WORDS.saved : "");
   } catch (error) {
     markSaved("");
     if (error.passes) saveSoon(RETRY_MS.at(-1));
