@@ -92,7 +92,7 @@ _OWN: ContextVar[VirtualClock] = ContextVar("clock")
 
 
 class PerTaskClock:
-    """Each task has its own virtual clock, shared by the tasks that it starts; if `living`, moving with real time."""
+    """A virtual clock for each task, shared by the tasks that it starts; if `living`, moving with real time."""
 
     def __init__(self, *, living: bool = False) -> None:
         self._kind = HybridClock if living else VirtualClock

@@ -1,4 +1,1 @@
-"""Problems, and the sources that they come from.
-
-It imports nothing of the other rooms.
-"""
+"""Problems, and the sources that they come from."""

@@ -1,7 +1,5 @@
-"""Score the stored replies of models alone, at any time and without a call, several cells at once.
-
-An outcome is derived and never the truth: answers are dropped and made anew, and the released tables after them.
-"""
+"""Score the stored replies of models alone, at any time and without a call, several cells at once. An outcome is
+derived and never the truth: answers are dropped and made anew, and the released tables after them."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def read_replies(database: Database, cells: Iterable[StoredCell]) -> Iterator[Mo
 
 
 def outcome(method: Method, problem: Problem, replies: Iterable[StoredReply]) -> SampleResult | None:
-    """None if it is not finished. A refusal is the model's only where the model itself was asked, not the extractor."""
+    """The result, None if unfinished. A refusal is the model's only where the model, not the extractor, was asked."""
     texts: list[str] = []
     for call in replies:
         if call.step != len(texts):

@@ -1,7 +1,4 @@
-"""Anthropic's Messages API, in its own streaming protocol: Anthropic itself, and what speaks as it does.
-
-By httpx2, as a client of its own that the `openai` backend's SDK stands on.
-"""
+"""Anthropic's Messages API, in its own streaming protocol, by httpx2: Anthropic itself, and what speaks as it does."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def backend(name: str, *, server: ServerUse = "none") -> Callable[[C], C]:
 
 
 def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
-    """One that simulates typing waits with `sleep`. BackendRejected if not allowed, SettingsError if one is missing."""
+    """A backend; one that simulates typing waits with `sleep`. Raises BackendRejected, or SettingsError."""
     kind = BACKENDS.find(name)
     for fault in check_server(name, server):
         raise BackendRejected(fault, reason="bad_server")

@@ -150,9 +150,9 @@ async def simulate_session(
     *,
     config: SimulatedUserConfig = RANDOM,
 ) -> SimulatedSession:
-    """From enrolment to the end, in none of the cells that are `closed_quotas`, with all waves of the person; resumed
-    where it stopped. Raises UserFailed where its user cannot go on, ModelUnreached where no other could either; what
-    was done until then is kept."""
+    """A session from enrolment to its end, in none of the cells that are `closed_quotas`, with all waves of the person;
+    resumed where it stopped. Raises UserFailed where its user cannot go on, ModelUnreached where no other could either;
+    what was done until then is kept."""
     session: LoadedSession | None = await _start_or_resume(service, clock, study, label, closed_quotas, config=config)
     played: list[SimulatedSession] = []
     while session is not None:

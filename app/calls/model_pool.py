@@ -112,11 +112,10 @@ class RateLimiter:
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """If a model's server fails repeatedly, it gets no calls for a while, from any session. After `failures` in a row
-    it is open: nobody asks. After `pause_s` one may try; a reply closes it again, a failure opens it for another pause.
-    What a text can bring about (a filter, a refusal, an empty reply) is no failure. Of one session in a row one failure
-    counts, and the session that failed last is not the one that tries: so no participant can keep the model from the
-    others."""
+    """Stops calls to a model's server that fails repeatedly, from any session. After `failures` in a row it is open:
+    nobody asks. After `pause_s` one may try; a reply closes it again, a failure opens it for another pause. What a text
+    can bring about (a filter, a refusal, an empty reply) is no failure. Of one session in a row one failure counts, and
+    the session that failed last is not the one that tries: so no participant can keep the model from the others."""
 
     clock: Clock
     failures: int

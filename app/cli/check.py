@@ -98,7 +98,7 @@ def check(
 
 
 def _load_checked(reference: str) -> Study:
-    """With servers of models and tools that exist; raises StudyError. Settings are read only if it names one."""
+    """A study whose servers are there; raises StudyError. The settings are read only if it names a server."""
     study = any_study(reference)
     names = set(named_servers(study).values())
     if names or study.file.tools:

@@ -72,7 +72,7 @@ def show(data: Any, as_json: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Times are ISO 8601 in UTC, infinite numbers null, and characters that would command a terminal escaped."""
+    """Print JSON: times in ISO 8601 UTC, infinite numbers as null, characters that command a terminal escaped."""
     text = json.dumps(jsonable(value), indent=2, ensure_ascii=False, allow_nan=False)
     print(_COMMANDS_TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 

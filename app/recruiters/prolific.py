@@ -243,7 +243,6 @@ class Prolific:
         return tuple(one for one in found if one.event_type == STATUS_CHANGE)
 
     def subscribe(self, event_type: str, target_url: str, workspace: str) -> Subscription:
-        """Subscribe to a kind of event, and confirm it."""
         body = {"event_type": event_type, "target_url": target_url, "workspace_id": workspace}
         answer = self._send("POST", "hooks/subscriptions/", body)
         made, secret = _read(Subscription, answer), answer.headers.get("x-hook-secret", "")

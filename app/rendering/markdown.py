@@ -163,7 +163,7 @@ def render_message(
     most: int = MOST_MARKS,
     pictures: PictureMap | None = None,
 ) -> str:
-    """As code if rendering it could take seconds. `pictures` only for a conversation that is part of a study."""
+    """A message as HTML, or as code if that could take seconds. `pictures` only for a study's conversation."""
     text = shortened(text) if pictures else text
     shown = as_code(text) if too_complex(text, most) else text
     return html(shown, authored=False, dollars=dollars, typed=typed, copy=copy, pictures=pictures)

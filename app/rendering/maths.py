@@ -46,7 +46,7 @@ _POSITION = re.compile(r"^\d+: ")
 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, *, display: bool = False) -> str:
-    """With its source as alternative text; only the source, in a `code` element, if it cannot be converted."""
+    """MathML with its source as alternative text; the source in a `code` element if it cannot be converted."""
     source = escape(latex.strip())
     try:
         return _drawn(latex.strip(), display).replace(">", f' alttext="{source}" translate="no">', 1)

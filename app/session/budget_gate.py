@@ -63,7 +63,7 @@ class BudgetGate:
         """By study: when each new session was written, in microseconds; infinity until it is."""
 
     async def closed_reason(self, study: Study) -> str | None:
-        """BUDGET, FULL, or the researcher's reason why participants cannot start; None while they can."""
+        """The reason why nobody new can start: BUDGET, FULL, or the researcher's; None while they can."""
         cached = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
         used_up = EVERYBODY in self._used_up(study, cached)
         return cached.operations.closed_reason or (BUDGET if used_up else FULL if cached.full else None)

@@ -100,7 +100,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class AnnotationCount:
-    """Newly written, already present (`known`), and refused as the participant has withdrawn (`gone`)."""
+    """Numbers of new, present (`known`) and refused annotations, as the participant has withdrawn (`gone`)."""
 
     new: int = 0
     known: int = 0
@@ -167,7 +167,7 @@ class Sessions:
         await self.act(stream, action)
 
     async def withdraw(self, stream: str, by: Actor = "researcher") -> bool:
-        """On the participant's behalf or, `by` the system, as its period has passed; False if erased before."""
+        """Erase a session; `by` the system, as its period has passed. False if it was erased before."""
         try:
             await self.act(stream, Action("withdraw", "", {}, self.now_us(), by=by))
         except Refused:
@@ -406,7 +406,7 @@ class SessionService(Sessions):
         return session, typed if session is not None and session.screen.path == known.screen.path else None
 
     async def get(self, stream: str) -> LoadedSession | None:
-        """Passed deadlines take effect first, and pending replies are requested. None if there is no session."""
+        """A session, or None, once passed deadlines have taken effect, and pending replies are requested."""
         found = self._kept.get(stream)
         if found is None:
             found = await asyncio.to_thread(self._load, stream)
@@ -480,7 +480,7 @@ class SessionService(Sessions):
         return await asyncio.to_thread(times_asked, self._database, session.stream, session.state.seq, slot)
 
     async def follow(self, session: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
-        """After its first `offset` characters, as pairs of a text and the length so far; ends with the reply."""
+        """The reply after `offset` characters, as pairs of a text and the length so far, until it is recorded."""
         reply = self._answering.reply((session.stream, session.screen.path, slot))
         if reply is None and (now := await self.reload(session.stream)):  # it has ended, or runs in another process
             reply = self._answering.reply((now.stream, now.screen.path, slot))

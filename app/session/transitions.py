@@ -137,7 +137,7 @@ def counted_append(
 def _caps(
     study: Study, origin: str, status: StudyStatus, enrolled: Data, closed_quotas: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
-    """All that apply. The study's own apply to participants and, apart, to a rehearsal; not to pilots and bots."""
+    """The quotas that apply; the study's own to participants and, apart, a rehearsal, not to pilots and bots."""
     own = status.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
     return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed_quotas)
 

@@ -68,8 +68,6 @@ class CheckResult:
 
 
 class Drafts:
-    """The drafts in a folder, each in a folder of its own."""
-
     def __init__(self, root: Path) -> None:
         self._root = root
 

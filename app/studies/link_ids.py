@@ -110,7 +110,7 @@ def is_unaccepted(items: Iterable[tuple[str, str]]) -> bool:
 
 
 def clean_id(text: str) -> str:
-    """Composed (NFC), without invisible characters, and blanks and quotes around it; empty if it is none."""
+    """An id composed (NFC), without invisible characters, and blanks and quotes around it; empty if it is none."""
     text = _unwrapped(text)
     return text if ID.fullmatch(text) and not _is_unfilled(text) else ""
 

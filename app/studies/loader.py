@@ -63,7 +63,7 @@ def _shipped_files() -> dict[str, Path]:
 
 
 def find(reference: str, published: Collection[str] = ()) -> Path:
-    """By a path, or a name of those with Parley; raises StudyError, which suggests the `published` ones too."""
+    """A study's file, or that of a name of Parley's; raises StudyError, which suggests `published` ones too."""
     path = Path(reference)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
@@ -188,7 +188,7 @@ def yaml_issue(error: NotYaml) -> ValidationIssue:
 
 
 def read_protocols(beside: Path, issues: list[ValidationIssue]) -> Mapping[str, Mapping[str, Any]]:
-    """By name: Parley's own, and first those in `protocols/` beside the study. Errors are added to `issues`."""
+    """The protocols by name, first those in `protocols/` beside the study. Errors are added to `issues`."""
     return _read_named("protocol", PROTOCOLS, beside, issues)
 
 

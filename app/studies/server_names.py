@@ -11,7 +11,7 @@ from experiments.study.study import Study
 
 
 def named_servers(study: Study) -> dict[str, str]:
-    """By place in the study file: of models, and of the study's annotators (`backend:name@server`)."""
+    """The servers by place in the study file: of models, and of annotators (`backend:name@server`)."""
     found = {f"models.{name}.server": model.server for name, model in study.file.models.items() if model.server}
     for name, annotator in (study.file.annotators or {}).items():
         if annotator.model not in study.file.models and "@" in annotator.model:

@@ -134,7 +134,6 @@ def _in_file(text: PageText, file: Path | None) -> PageText:
 
 
 def _items_file(given: Mapping[str, Any], base: Path) -> Path | None:
-    """The file or folder that a pool is read from; None for items in the study file."""
     return None if "items" in given else place(str(given.get("source", ITEMS)), str(given.get("path", SAMPLE)), base)
 
 

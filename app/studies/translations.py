@@ -27,7 +27,7 @@ def resolve_translations(
     instruments: Mapping[str, Raw] = MappingProxyType({}),
     check: Check | None = None,
 ) -> Study:
-    """With all its languages; raises StudyError with all errors, also those that a further `check` finds."""
+    """The study in all its languages; raises StudyError with all errors, also those of a further `check`."""
     study = resolve(raw, protocols, problems, instruments, check)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))

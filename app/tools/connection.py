@@ -65,8 +65,8 @@ def result_of(text: str, most_chars: int, failed: str = "") -> ToolResult:
 
 
 class ToolConnection:
-    """Opened with the first call, and again after it broke. `looks` is given what the server has then, and when it has
-    others. A program writes its errors into the file `errors`, or where Parley does."""
+    """A connection that opens with the first call, and again after it broke. `looks` is given what the server has then,
+    and when it has others. A program writes its errors into the file `errors`, or where Parley does."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ToolConnection:
         self._closing = asyncio.Event()
 
     async def specs(self) -> tuple[ToolSpec, ...]:
-        """By name; raises ToolServerError, or SettingsError where the server lacks one."""
+        """The tools by name; raises ToolServerError, or SettingsError where the server lacks one."""
         async with _edge(), asyncio.timeout(self._tools.timeout_s):
             found = await self._listed(await self._opened())
         names = [spec.name for spec in found]

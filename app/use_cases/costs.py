@@ -24,7 +24,7 @@ By = Literal["model", "condition", "participant"]
 
 
 def told_costs(database: Database, study: Study, by: By) -> Told:
-    """By purpose, the total below its parts; in sessions by model, condition or participant; and budgets."""
+    """The costs by purpose, the total below its parts; of sessions by model, condition or participant; and budgets."""
     kinds = costs_by_kind(database, study.name)
     data = {
         "study": study.name,

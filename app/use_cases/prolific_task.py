@@ -1,5 +1,4 @@
-"""The work at Prolific that a participants' server does by itself: it reads the lists of submissions, approves by the
-study's rule, and carries out acts."""
+"""A participants' server's own work at Prolific: reads submissions, approves by the study's rule, carries out acts."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Publication:
 
 
 def add_draft(drafts: Drafts, text: str) -> str:
-    """Its text may have errors; returns the name. Raises SettingsError without one, StudyError if it is taken."""
+    """Keep a text, which may have errors, by its name. Raises SettingsError without one, StudyError if taken."""
     try:
         raw = parse_yaml(text).value
     except NotYaml as error:
@@ -61,8 +61,8 @@ def others_of_number(versions: Iterable[StudyVersion], study: Study) -> list[Stu
 
 
 def publish_study(database: Database, settings: Settings, study: Study, clock: Clock) -> Publication:
-    """Running sessions keep their version. Models are offered the tools that its servers have now; raises SettingsError
-    where they cannot be read, or this version was published with others."""
+    """Make this version that of new sessions. Models are offered the tools that its servers have now; raises
+    SettingsError where they cannot be read, or this version was published with others."""
     same = asyncio.run(SessionTools(database, settings, clock).read_all(study)) if study.file.tools else {}
     if changed := [name for name, is_same in same.items() if not is_same]:
         raise SettingsError(

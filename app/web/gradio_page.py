@@ -83,7 +83,7 @@ _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf
 
 
 def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
-    """With the page at `/`, which browsers find below `sub_path`; `head` comes before Gradio's own."""
+    """An application with the page at `/`, for browsers below `sub_path`; `head` comes before Gradio's own."""
     app = FastAPI(middleware=[Middleware(_Shell, head=head.encode())], docs_url=None, redoc_url=None, openapi_url=None)
     blocks.default_config = _Undescribed(blocks)
     gr.mount_gradio_app(

@@ -179,7 +179,7 @@ def _reminders(
 async def _repeat(
     what: str, once: Callable[[], Awaitable[object]], claims: AdvisoryLocks | None = None, *, at_once: bool = False
 ) -> None:
-    """With `claims`, of all servers over one database only the one that has the claim does it."""
+    """Repeat something; with `claims`, only that server over one database does it which has the claim."""
     while True:
         if not at_once:
             await asyncio.sleep(EVERY_S[what])

@@ -15,9 +15,9 @@ LOCATION = b"location"
 
 
 class SubPath:
-    """Around a server that knows only its own paths. A proxy may leave the `prefix` (such as `/study`) in the path of a
-    request: it is removed if what remains is a path of the server's, for which `is_route` is true, as a prefix may be
-    the beginning of such a path. Redirects to a path get the prefix."""
+    """A middleware around a server that knows only its own paths. A proxy may leave the `prefix` (such as `/study`) in
+    the path of a request: it is removed if what remains is a path of the server's, for which `is_route` is true, as a
+    prefix may be the beginning of such a path. Redirects to a path get the prefix."""
 
     def __init__(self, app: ASGIApp, prefix: str, is_route: Callable[[str], bool]) -> None:
         self._app = app
@@ -53,7 +53,7 @@ class SubPath:
 
 
 def cookie_name(name: str, *, secure: bool, path: str) -> str:
-    """With the prefix that browsers enforce most (RFC 6265bis): `__Host-` with https and path `/`, else `__Secure-`."""
+    """A name with a prefix of RFC 6265bis: `__Host-` if https and the path is `/`, `__Secure-` if only https."""
     if not secure:
         return name
     return f"__Host-{name}" if path == "/" else f"__Secure-{name}"

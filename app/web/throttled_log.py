@@ -1,5 +1,4 @@
-"""Warnings about misconfigured deployments and attacks, at most one line a minute each, so that a flood of requests
-does not flood the log."""
+"""Warnings about misconfigured deployments and attacks, at most one a minute each, so that none floods the log."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _chance(cell: Cell, seed: str) -> bytes:
 
 
 def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dict[str, str]:
-    """Drawn in the order in which they are declared. Raises StudyError if a factor has no value left."""
+    """The values, drawn in the order of declaration. Raises StudyError if a factor has no value left."""
     got: dict[str, str] = {}
     for name, factor in factors.items():
         options = options_of(factor, pools, got)

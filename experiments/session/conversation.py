@@ -76,7 +76,7 @@ def messages_of(events: Sequence[Event]) -> list[Event]:
 
 
 def messages(events: Sequence[Event], tools: ToolSet | None = None) -> tuple[ChatMessage, ...]:
-    """As participants see them, the use of tools as `tools` shows it; last the part read of a failed reply."""
+    """The messages as participants see them, with tools as `tools` shows them; last the read part of a failed reply."""
     refused = returned_messages(events)
     last = next((event for event in reversed(events) if event.kind in (*ROLES, "failed", "retried")), None)
     text = broken_off(last) if last is not None and "slot" not in last.data else ""
@@ -138,7 +138,7 @@ def gives_back(event: Event) -> bool:
 
 
 def returned_messages(events: Sequence[Event]) -> frozenset[int]:
-    """By `seq`. They get no reply: the next message takes their place, in the prompts and in the count."""
+    """The messages by `seq`. They get no reply: the next takes their place, in prompts and in the count."""
     returned, said = set[int](), 0
     for event in events:
         if event.kind == "said":
@@ -151,7 +151,7 @@ def returned_messages(events: Sequence[Event]) -> frozenset[int]:
 
 
 def failures_in_a_row(events: Sequence[Event]) -> int:
-    """Since the last reply that came; of several models, the most of any. Stopped replies do not count."""
+    """The failures since the last reply; of several models, the most of any. Stopped replies do not count."""
     failures = Counter[str]()
     for event in events:
         slot = str(event.data.get("slot", ""))

@@ -79,8 +79,6 @@ def splice_of(data: Data) -> Splice:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document after all of its `edits`."""
-
     initial: str
     edits: tuple[Event, ...]
     text: str
@@ -240,7 +238,7 @@ def _marks(change: Splice, before: Sequence[Mark], mark: Mark) -> list[Mark]:
 
 
 def _parts(change: Splice) -> list[Part | None]:
-    """For each added character the part that it replaces; None for kept ones, unless beside words only removed."""
+    """The part that each added character replaces; None for kept ones, unless beside words only removed."""
     parts: list[Part | None] = []
     at = 0
     for start, end, chars in _word_changes(change):
@@ -299,7 +297,7 @@ def _taken_back(left: Iterable[Part | None]) -> Back:
 
 
 def _apart(chars: Back, left: Sequence[Part | None], old: str, before: str, place: str, after: str) -> Back:
-    """With white space of the place where words of others would be joined to what is `before` or `after` it."""
+    """Characters with white space where words of others would be joined to what is `before` or `after` them."""
     found: Back = []
     begin, theirs = 0, False
     for is_old, at in [*chars, (False, len(place))]:

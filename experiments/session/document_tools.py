@@ -1,7 +1,5 @@
-"""Tools of a model for a document, `read` and `replace`, as the engine carries them out. Pure.
-
-A call is decided on the newest text when its result is written, and an error says what the model can do next.
-"""
+"""Tools of a model for a document, `read` and `replace`, as the engine carries them out. Pure. A call is decided on the
+newest text when its result is written, and an error says what the model can do next."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _HEAD = {"source": "parley", "version": VERSION}
 
 
 def host_messages(study: Study, state: State) -> list[dict[str, Any]]:
-    """All so far but the height, which only the browser knows; the outcome last, as pages go on with it."""
+    """The messages but the height, which only the browser knows; the outcome last, as pages go on with it."""
     return [{**_HEAD, **message} for message in _messages(study, state)]
 
 
@@ -41,7 +41,7 @@ def _messages(study: Study, state: State) -> Iterator[dict[str, Any]]:
 
 
 def given_answers(study: Study, state: State) -> dict[str, Any]:
-    """By name, with the log's values: None if left out, missing if not taken, or by nobody before time was up."""
+    """The answers by name, as in the log: None if left out, missing if not taken, or by nobody before time was up."""
     embed = study.file.embed
     if embed is None or not embed.answers:
         return {}

@@ -51,7 +51,7 @@ LEAK = "leak"
 
 
 def leaks(text: str, own: Iterable[str] = ()) -> tuple[str, ...]:
-    """In the order of the text; `own` are the names of the study's models."""
+    """The words in the order of the text; `own` are the names of the study's models."""
     return tuple(text[start:end] for start, end in _spans(text, own))
 
 

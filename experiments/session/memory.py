@@ -44,7 +44,7 @@ def kind_of_memory(study: Study, state: State) -> MemoryKind:
 
 
 def history_of(states: Sequence[State], before: Data | None = None, until: float = inf) -> dict[str, Any]:
-    """Up to an event: the `facts` confirmed last, their wave (`confirmed`), and later `talks` with what was `said`."""
+    """The history up to an event: `facts` confirmed last, their wave (`confirmed`), and later `talks` (`said`)."""
     known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts", "confirmed")}
     for state in states:
         wave, since = str(state.enrolled.get("wave", "")), 0
@@ -133,7 +133,7 @@ def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
 
 
 def makes(location: Location, data: Data, *, failed: bool) -> tuple[Fact, ...]:
-    """No memory is invented where the model failed."""
+    """The facts; no memory is invented where the model failed."""
     most, how = spec_of(location).max_chars, {name: data[name] for name in OF_CALL if name in data}
     if failed:
         how["failed"] = "time_limit" if data["reason"] == "stopped" else data["reason"]

@@ -26,7 +26,7 @@ LASTING[PROGRESS] = STEPS
 
 
 def progress(study: Study, state: State, location: Location | None) -> ProgressView:
-    """None means that all steps are done. Cached, because each message of a conversation shows it again."""
+    """The progress; None means that all steps are done. Cached, because each message of a conversation shows it."""
     if location is None:
         return ProgressView("", 1.0)
     known: tuple[str, ProgressView] | None = state.memo.get((PROGRESS, study.hash))

@@ -69,7 +69,7 @@ def public_uuid(seed: str, label: str) -> str:
 
 
 def public_number(seed: str, label: str, digits: int) -> str:
-    """Seed and label cannot be derived from it. No leading 0, so that parsing it as a number keeps all digits."""
+    """A number from which seed and label cannot be derived; no leading 0, so that parsing it keeps all digits."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     first = 10 ** (digits - 1)
     return str(first + number % (9 * first))

@@ -1,5 +1,4 @@
-"""The path of a participant through a study, or through their wave of it: the locations that were reached, cached in
-the states of the session."""
+"""The path of a participant through a study or their wave: the locations reached, cached in the session's states."""
 
 from __future__ import annotations
 
@@ -86,8 +85,8 @@ def flow_of(study: Study, state: State) -> Sequence[Node]:
 
 
 def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
-    """In the participant's order, also those that are not done; the caller stops at the first of them. Those before
-    `start`, a path that was reached earlier, are left out."""
+    """The locations in the participant's order, also those that are not done; the caller stops at the first of them.
+    Those before `start`, a path that was reached earlier, are left out."""
     values = {**study.constants, **state.factors}
     yield from _walk(study, state, flow_of(study, state), "", Scope(values), start)
 

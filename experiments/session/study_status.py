@@ -75,7 +75,7 @@ class StudyStatus:
 
     @property
     def allowed(self) -> tuple[Decision, ...]:
-        """One that is open because nothing was decided can be opened too, so that publishing it does not stop it."""
+        """Decisions; a study open because nothing was decided can be opened too, so that publishing keeps it open."""
         first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
         found = (*first, *CHANGES[self.state], *ALWAYS)
         return tuple(kind for kind in found if not (kind == "archived" and self.archived))

@@ -176,7 +176,7 @@ def _is_known(record: TelemetryRecord, location: Location | None) -> bool:
 
 
 def disclosure(study: Study) -> str:
-    """For the consent form; empty if nothing is recorded. Mentions pasting only if some box records it."""
+    """The text for the consent form; empty if nothing is recorded. Mentions pasting only if some box records it."""
     if not study.file.telemetry:
         return ""
     boxes = [box for _, step in study.steps for box in step.boxes(step.questions_asked())]

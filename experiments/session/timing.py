@@ -74,7 +74,7 @@ def _given_us(state: State, path: str = "") -> int:
 
 
 def timing(location: Location, step: Step) -> Timing:
-    """When it may be left, and the earlier deadline of step and session; that for inactivity is not shown."""
+    """The time from which it may be left, and the earlier deadline of step and session, not that for inactivity."""
     opens = shown_us(location) + _us(step.min_time_s) if step.min_time_s else None
     first = next((due for due in deadlines(location.study, location.state) if due.kind != "away"), None)
     if first is None:

@@ -77,7 +77,7 @@ class ToolCallState:
         return self.has(INTERRUPTED) or (tools.asks(self.tool) and not self.has(ALLOWED))
 
     def step(self, tools: ToolSet, *, whole: bool = False, over: bool = False) -> ToolStep:
-        """As the participant sees it: `whole`, with its arguments, to decide on it; `over` once its reply ended."""
+        """The call as the participant sees it; `whole`, to decide on it, has arguments; `over`: its reply ended."""
         end = self.end
         state: StepState = "waiting" if self.waits(tools) else "running"
         if over:
@@ -210,7 +210,8 @@ def _named(call: ToolCallState, slot: str) -> str:
 
 
 def tool_task(events: Sequence[Event], path: str, name: str, tools: ToolSet, slot: str = "") -> PendingTask | None:
-    """None if there is none, or it must be allowed first. In its reply's slot: the two are never due at once."""
+    """The due call; None if none is, or it must be allowed first. Its slot is its reply's: both are never due at
+    once."""
     found = open_round(events, slot)
     call = found.open_call if found else None
     if found is None or call is None or call.waits(tools):
@@ -259,14 +260,13 @@ def result_facts(task: PendingTask, action: Action) -> tuple[Fact, ...]:
 
 
 def made_calls(events: Sequence[Event], slot: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The calls that reached their tool, with their arguments, in order."""
     for one in (call for found in tool_rounds(events, slot) for call in found.calls):
         if one.made:
             yield one.tool, json.loads(one.arguments or "{}")
 
 
 def rounds_by_message(messages: Sequence[Event], events: Sequence[Event], slot: str) -> dict[int, list[dict[str, Any]]]:
-    """By the number of the participant's message, 0 before any; of the column that replies next, or `slot`."""
+    """The rounds by the participant's message, 0 before any; of the column that replies next, or `slot`."""
     whose, following = dict[int, str](), slot
     for event in reversed(messages):
         if event.kind == "said":

@@ -50,9 +50,9 @@ class WaveHistory:
 
 @dataclass(frozen=True, slots=True)
 class WaveWindow:
-    """Open from `opens_us` to `closes_us`, late until `until_us`, then missed; None where a time is not known yet, or
-    it stays open. `upcoming` opens later; `open` and `late` (within the grace) can be started; `live` is in progress;
-    `done` completed; `missed` not completed in time; `dropped` never opens. `round` is 2 for those invited again."""
+    """A wave of a person, open from `opens_us` to `closes_us`, late until `until_us`, then missed; None where not known
+    yet, or without end. `upcoming` opens later; `open` and `late` (within the grace) can be started; `live` is under
+    way; `done` completed; `missed` not in time; `dropped` never opens. `round` is 2 for those invited again."""
 
     wave: str
     state: WaveState

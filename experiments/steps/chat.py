@@ -1,7 +1,5 @@
 """Chat: a conversation with a model beside the problem, which ends with an answer or when the participant leaves it.
-
-Its events are those of every conversation with one model (experiments/session/model_conversation.py).
-"""
+Its events are those of every conversation with one model (experiments/session/model_conversation.py)."""
 
 from __future__ import annotations
 

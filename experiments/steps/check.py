@@ -238,7 +238,6 @@ def _missed(location: Location) -> list[Event]:
 
 
 def _failures(events: Iterable[Event]) -> int:
-    """The number of failed attention checks in all steps."""
     return sum(
         event.kind == "submitted" and event.data.get("check") == "attention" and event.data.get("passed") is False
         for event in events

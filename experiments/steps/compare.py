@@ -318,7 +318,7 @@ class CompareStep(ConversationDesign, OptionsStep):
                 return (Fact("submitted"),)
 
     def _retried(self, replies: reading.Replies | None, slot: Any) -> tuple[Fact, ...]:
-        """Without `slot` all failed ones; the stopped ones too, as they must not be compared with a new reply."""
+        """Retry `slot`, or all failed ones; stopped ones too, as they must not be compared with a new reply."""
         failed, stopped = self._failed(replies), self._stopped(replies)
         if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "No reply in that column can be requested again.")

@@ -34,7 +34,7 @@ Asked = Annotated[
 
 
 def _part(question: Field) -> tuple[str, ...]:
-    """Equal for questions that stay together: a table's rows, and an instrument's items below a heading."""
+    """A key that is equal for what stays together: a table's rows, and an instrument's items below a heading."""
     if isinstance(question, MatrixField) and question.matrix:
         return (question.matrix, *question.options.values())
     return ("line", question.instrument) if isinstance(question, ItemOnLine) else ("one", question.name)

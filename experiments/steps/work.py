@@ -145,7 +145,7 @@ class WorkStep(ModelConversation):
                 return super().decide(location, action)
 
     def _edited(self, location: Location, given: Data) -> tuple[Fact, ...]:
-        """By one who saw `version` and made `text` of it; `over` if in place of somebody else's words."""
+        """The edits of one who saw `version` and made `text` of it; `over` if in place of somebody else's words."""
         document, version, text = self.document(location), given.get("version"), given.get("text")
         if not isinstance(version, int) or not 0 <= version <= document.version or not isinstance(text, str):
             raise Refused("invalid", "There is no such version of the text.")

@@ -112,8 +112,8 @@ def wanted_overall(quotas: Iterable[Quota]) -> int | None:
 
 
 def wanted_in(cells: Sequence[Cell], quotas: Sequence[Quota]) -> tuple[float | None, ...]:
-    """In the order of the cells; None where no quota gives it. A quota is shared out by weights; what a cell cannot
-    take of the one for all, because a quota of its own is smaller, goes to the others."""
+    """The numbers in the order of the cells; None where no quota gives it. A quota is shared out by weights; what a
+    cell cannot take of the one for all, because a quota of its own is smaller, goes to the others."""
     parts = [(cap, sum(cell.weight for cell in cells if cell.within(cap.where))) for cap in quotas if cap.where]
     own = [
         min((cap.max * cell.weight / whole for cap, whole in parts if whole and cell.within(cap.where)), default=inf)
@@ -176,7 +176,6 @@ def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
-    """True if `values` contains all of `where`."""
     return all(values.get(name) == value for name, value in where.items())
 
 

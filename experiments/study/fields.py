@@ -410,7 +410,7 @@ def stored(fields: Sequence[Field], entered: Mapping[str, Any]) -> dict[str, Any
 
 @lru_cache(maxsize=1_000)
 def choice(options: tuple[Option, ...], keys: tuple[str, ...] = ()) -> SingleChoice:
-    """Cached, as participants have problems in common. `keys` are what is stored, for options with letters."""
+    """The field, cached, as people have problems in common. `keys` are what is stored, for options with letters."""
     texts = {option.key: option.text for option in options}
     if keys:
         return LetteredChoice(name="answer", options=texts, keys=dict(zip(texts, keys, strict=True)))

@@ -58,7 +58,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class LoopTurn:
-    """Around a location: the loop, the path prefix, its index from 0, and the number of turns."""
+    """A turn around a location: the loop, the path prefix, its index from 0, and the number of turns."""
 
     node: Loop
     prefix: str
@@ -224,7 +224,7 @@ def language_of(study: Study, state: State) -> str:
 
 
 def as_words(wanted: object) -> frozenset[str]:
-    """As texts; a truth value stands for a checkbox, and for an option of that name."""
+    """The values as texts; a truth value stands for a checkbox, and for an option of that name."""
     each = wanted if isinstance(wanted, tuple | list) else (wanted,)
     return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
 

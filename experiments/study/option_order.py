@@ -30,7 +30,7 @@ def drawn(order: Order, keys: Sequence[str], label: str, draw: Draw) -> list[str
 
 
 def drawn_choices(order: Order, fields: Sequence[Field], draw: Draw) -> dict[str, list[str]]:
-    """By name; a table's rows have theirs in common. Points of scales and `last` options stay in order."""
+    """The options by name; a table's rows have theirs in common. Points of scales and `last` options stay in order."""
     if order == "listed":
         return {}
     found = {}

@@ -49,7 +49,7 @@ def words(text: str) -> list[str]:
 
 
 def language(text: str) -> str | None:
-    """By script, or in Latin by most function words (at least two) of seven languages; None if few, or a tie."""
+    """The language by script, or in Latin by most (at least two) function words of seven; None if few, or a tie."""
     letters = Counter(unicodedata.name(letter, "").partition(" LETTER")[0] for letter in text if letter.isalpha())
     for tag, names in SCRIPTS.items():
         if sum(n for name, n in letters.items() if re.match(names, name)) > sum(letters.values()) / 3:
@@ -78,10 +78,10 @@ def questions(text: str) -> int:
 
 
 def gives_answer(text: str, problem: Problem | None) -> bool | None:
-    """None where no right answer is known. Of a problem with options: it states the letter of the right one (`the
-    answer is B`, `**B**`, `option B`), or names it alone, by its letter with a bracket or full stop or by its text.
-    Without: the answer is in it, as a text or a number. What is in the problem's own text counts only where it is
-    stated as the answer. The letters are A, B, ... in the order of the options."""
+    """True if a reply gives the right answer away; None where none is known. Of a problem with options: it states the
+    letter of the right one (`the answer is B`, `**B**`, `option B`), or names it alone, by its letter with a bracket or
+    full stop or by its text. Without: the answer is in it, as a text or a number. What is in the problem's own text
+    counts only where it is stated as the answer. The letters are A, B, ... in the order of the options."""
     if problem is None or problem.answer is None:
         return None
     said, asked = plain(text), plain(problem.plain or problem.text)
@@ -121,7 +121,6 @@ _STATED = (
 
 
 def _states(text: str, answer: str) -> bool:
-    """Return True if a text states a letter, a word or a number as the answer."""
     if not answer:
         return False
     end = r"(?![\w])(?![.,]\d)"

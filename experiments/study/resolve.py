@@ -101,7 +101,7 @@ def _wording() -> dict[str, Any]:
 
 
 def restore(document: str) -> Study:
-    """It was validated when it was made. Raises StudyError if a step's package is no longer installed."""
+    """A study that was validated when it was made. Raises StudyError if a step's package is no longer installed."""
     parts = json.loads(document)
     # A document leaves out what is null, which is not the default here.
     parts["file"].setdefault("session_limits", {}).setdefault("end_after_unattended", None)

@@ -1,7 +1,5 @@
-"""A participant's screen as plain values, which front ends render and simulated participants read.
-
-A screen contains nothing that must stay hidden: no model names, no correct answers, no texts of later problems.
-"""
+"""A participant's screen as plain values, which front ends render and simulated participants read. A screen contains
+nothing that must stay hidden: no model names, no correct answers, no texts of later problems."""
 
 from __future__ import annotations
 
@@ -78,7 +76,7 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """By a name that no other on the screen has; `again` if it may have been made already."""
+    """A call to allow, by a name that no other on the screen has; `again` if it may have been made already."""
 
     call: str
     step: ToolStep
@@ -208,7 +206,7 @@ class RoundView:
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """With `columns` it is a conversation with several models, in `rounds`; `rating` is then the vote."""
+    """A conversation; with `columns` one with several models, in `rounds`, where `rating` is the vote."""
 
     title: str
     messages: tuple[ChatMessage, ...]
@@ -250,14 +248,13 @@ class ChatView:
 
     @property
     def approvals(self) -> tuple[Approval, ...]:
-        """The calls of tools that wait for the participant's decision, of all columns."""
         replies = (reply for round in self.rounds[-1:] for reply in round.replies)
         return tuple(one for one in (self.approval, *(reply.approval for reply in replies)) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """One that a button takes back: the model's, one over others' words, or one that took such back (`undone`)."""
+    """A change to take back: the model's, one over others' words, or one that took such back (`undone`)."""
 
     version: int
     kind: Literal["model", "over", "over_model", "undone", "others_used"]

@@ -18,7 +18,7 @@ from problems.text import texts_in
 
 
 class PlacedStep(NamedTuple):
-    """Its path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost first."""
+    """A path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost first."""
 
     path: str
     step: Step
@@ -37,7 +37,7 @@ class PlacedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """Made by `resolve` or, from its `document`, by `restore`, and never changed."""
+    """A study that `resolve` or, from its `document`, `restore` has made, and that never changes."""
 
     file: StudyFile
     flow: tuple[Node, ...]

@@ -1,7 +1,5 @@
-"""Answers with the texts that the participant read: the question, the answer, and whether it was correct.
-
-For researchers who review a session; never shown to participants.
-"""
+"""Answers with the texts that the participant read, for researchers alone: question, answer, and whether it was
+correct."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ TICKED, NOT_TICKED = "Ticked", "Not ticked"
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """As texts: `given` is empty without an answer, `correct` None if the question has no correct one."""
+    """Texts of an answer: `given` is empty without one, `correct` None if the question has no correct one."""
 
     name: str
     question: str

@@ -56,7 +56,6 @@ Adherence = Mapping[AdherenceCell, AdherenceCount]
 
 
 def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
-    """The verdicts on the replies of a session, in the order of the log."""
     for event in events:
         if event.kind == CHECKED:
             data: dict[str, Any] = {name: event.data.get(name) for name in Verdict.__slots__}
@@ -65,7 +64,7 @@ def verdicts(events: Iterable[Event]) -> Iterator[Verdict]:
 
 
 def adherence(verdicts: Iterable[Verdict], *, withheld: bool = False) -> Adherence:
-    """Of the replies that participants read; with `withheld`, of all that models gave."""
+    """The replies that participants read, or with `withheld` all that models gave, by rule, and how many kept it."""
     return added_up(
         {AdherenceCell(one.condition, one.rule, one.turn, one.model, one.version): AdherenceCount(one.kept, 1)}
         for one in verdicts

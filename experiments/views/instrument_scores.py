@@ -19,7 +19,7 @@ from experiments.study.study import Study
 
 @dataclass(frozen=True, slots=True)
 class InstrumentAnswers:
-    """Of one participant at one place: numbers by the id of the item; those without an answer are left out."""
+    """The answers at one place: numbers by the id of the item; those without an answer are left out."""
 
     instrument: Instrument
     event: Event

@@ -193,8 +193,8 @@ def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...
 
 
 def took_ms(state: State, step: StepRecord) -> int | None:
-    """None if it was not submitted. A screen is shown at the event before the step's first one, whoever caused it,
-    other than notes. Breaks count: a participant who came back the next day took a day."""
+    """The time on a step; None if it was not submitted. A screen is shown at the event before the step's first one,
+    whoever caused it, other than notes. Breaks count: a participant who came back the next day took a day."""
     if step.submitted is None:
         return None
     before = (state.events[seq - 1] for seq in range(step.events[0].seq - 1, 0, -1))

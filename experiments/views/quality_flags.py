@@ -171,7 +171,6 @@ def _straight(met: Met) -> Flag | None:
 
 
 def _ratings(location: Location, fields: Sequence[Field]) -> list[str]:
-    """The ratings given at a step: on scales and sliders, and in tables."""
     names = {f.name for f in fields if isinstance(f, Scale | Slider) or (isinstance(f, MatrixField) and f.matrix)}
     if not names:
         return []

@@ -97,7 +97,7 @@ def tool_uses(events: Sequence[Event]) -> tuple[ToolUse, ...]:
 
 
 def seen_before(location: Location) -> Mapping[int, str]:
-    """As text, by the number (`seq`) of the reply."""
+    """The use of tools as text, by the number (`seq`) of the reply."""
     design, found = location.node, dict[int, dict[int, str]]()
     tools = design.tool_set(location)[1] if isinstance(design, ConversationDesign) else None
     for use in tool_uses(location.facts) if tools else ():

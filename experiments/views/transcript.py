@@ -255,7 +255,7 @@ class TranscriptRemark:
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """As it was before an event of this kind left it (empty: the current one); `talks` have answers about turns."""
+    """A page before an event of this kind left it (empty: the current one); `talks` have answers about turns."""
 
     screen: Screen
     kind: str

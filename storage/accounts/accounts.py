@@ -1,7 +1,5 @@
-"""The accounts of the console, and the invitations to them: a link makes one account, once and within a day.
-
-Each change is one transaction with its entry in the audit log, and owners are counted under a lock: one always stays.
-"""
+"""The accounts of the console, and the invitations to them: a link makes one account, once and within a day. Each
+change is one transaction with its entry in the audit log, and owners are counted under a lock: one always stays."""
 
 from __future__ import annotations
 

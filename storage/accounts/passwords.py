@@ -1,7 +1,4 @@
-"""Passwords: which ones are taken, and how they are kept, as argon2id alone.
-
-Passwords must be long and hard to guess; there are no rules about their characters.
-"""
+"""Passwords: long and hard to guess, without rules about their characters, and kept as argon2id alone."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def usual_answers(database: Database, study: str, model: str, name: str) -> Mapp
 
 
 def longer_than_a_letter(database: Database, study: str) -> Mapping[tuple[str, str], int]:
-    """By model and method that asks for a letter: how many answers were read from the start of a longer reply."""
+    """The number of answers read from the start of a longer reply, by model and method that asks for a letter."""
     reply = func.length(func.trim(_try.text)) > 1, _try.step == 0, _try.reason.is_(None)
     matching = and_(_try.cell == _answer.cell, _try.sample == _answer.sample)
     read = select(_cell.model, _cell.name, func.count()).join(answers, _joined()).join(tables.attempts, matching)

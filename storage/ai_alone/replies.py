@@ -1,7 +1,5 @@
-"""The cells that a study's plans ask models for, and the replies, read from the attempts to get them.
-
-For a step of a sample of a cell there is one attempt that brought something, or there are those that failed.
-"""
+"""The cells that a study's plans ask models for, and the replies, read from the attempts to get them. For a step of a
+sample of a cell there is one attempt that brought something, or there are those that failed."""
 
 from __future__ import annotations
 

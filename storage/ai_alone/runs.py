@@ -35,7 +35,7 @@ _fact, _try = tables.events.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """Its result (None while it runs, or if it was killed), calls with a reply, refused, and failed, and cost."""
+    """A run; `ended` is None while it runs, or if it was killed. The calls were `replied`, `refused` or `failed`."""
 
     run: str
     at_us: int

@@ -1,5 +1,4 @@
-"""The texts of a study's sessions, those of models that were asked the same questions alone, and the evidence that
-both give."""
+"""The texts of a study's sessions, of models that were asked the same questions alone, and the evidence of both."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Files that hold what people gave or who they are, and the folders of such files: for their owner alone.
-
-They are made so, and not made so afterwards: in between every account of the machine could open them.
-"""
+"""Files that hold what people gave or who they are, and the folders of such files: for their owner alone. They are made
+so, and not made so afterwards: in between every account of the machine could open them."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def stamped(connection: Connection) -> str | None:
 
 
 def revision_of(connection: Connection, revisions: Revisions) -> str | None:
-    """None if it has none; the first without a stamp. Raises StorageError if it is another program's."""
+    """The revision; None without tables, the first without a stamp. Raises StorageError for another program's."""
     found = inspect(connection)
     there = {name for name in found.get_table_names() if not name.startswith(_REPLICATING)}
     is_parley = events.name in there

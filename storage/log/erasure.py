@@ -96,7 +96,7 @@ def _unlinked() -> str:
 
 
 def forget_annotations(connection: Connection, stream: str) -> None:
-    """Sessions with identical messages lose the annotation too, until it is requested again."""
+    """Forget annotations; sessions with identical messages lose them too, until they are requested again."""
     about = select(tables.cells.c.cell).where(tables.cells.c.stream == stream)
     for table in (tables.attempts, tables.answers, tables.cells):
         connection.execute(delete(table).where(table.c.cell.in_(about)))

@@ -128,7 +128,7 @@ class Log:
         return self._put(batch)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """Empty if there is none. Waits for one being written: a reopened page can be faster than a slow disk."""
+        """The draft, if any. Waits for one being written: a reopened page can be faster than a slow disk."""
         return self.last_seq_and_draft(stream, path)[1]
 
     def last_seq_and_draft(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
@@ -240,7 +240,6 @@ def last_seq(engine: Engine, stream: str) -> int:
 
 
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
-    """All events of a stream in their order, as a connection sees them."""
     found = connection.execute(select(*tables.EVENT).where(_event.stream == stream).order_by(_event.seq))
     return tuple(Event(*row) for row in found)
 
@@ -274,7 +273,7 @@ def _outcomes(connection: Connection, queued: Sequence[_Queued]) -> list[Append 
 
 
 def _write_batch(connection: Connection, queued: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Without savepoints, a third of the work; if a request fails, nothing is written and the result is empty."""
+    """Write without savepoints, a third of the work; if a request fails, nothing is written and the result is empty."""
     with connection.begin() as transaction:
         _lock(connection, queued)
         outcomes: list[Append | BaseException | None] = []

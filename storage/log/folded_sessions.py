@@ -33,7 +33,7 @@ class FoldedSession(NamedTuple):
 def folded_sessions(
     database: Database, study: str, origins: Sequence[str], without: Select[Any] | None = None
 ) -> Iterator[FoldedSession]:
-    """In the order of arrival, but for the streams `without` and those that withdrew; imports have none."""
+    """Sessions in the order of arrival, but for the streams `without` and those that withdrew; imports have none."""
     studies, t = Studies(database), tables.sessions.c
     own = [origin for origin in origins if origin != Origin.IMPORT]
     wanted = select(t.stream, t.ordinal, t.origin, t.hash).where(t.study == study, t.origin.in_(own))

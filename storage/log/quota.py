@@ -29,9 +29,9 @@ _fact, _session = tables.events.c, tables.sessions.c
 def item_counts(
     connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float
 ) -> dict[str, int]:
-    """How often each item is taken in the loop at a path, by sessions of this origin. Sessions keep their places until
-    `lease_s` after the last event; who returns later goes on with them, so an item may be rated once more than
-    planned."""
+    """The number of times that each item is taken in the loop at a path, by sessions of this origin. Sessions keep
+    their places until `lease_s` after the last event; who returns later goes on with them, so an item may be rated once
+    more than planned."""
     root, item = path.partition("[")[0], path.rpartition("/")[2]
     draws = connection.execute(_draws(study, origin, root)).all()
     facts = connection.execute(_progress(study, origin, root)).all()

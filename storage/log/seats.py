@@ -176,7 +176,7 @@ def overdue_sessions(connection: Connection, now_us: int, most: int) -> list[str
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """By outcome (`live` or `left` without one), and of completed and running sessions by cell."""
+    """Numbers by outcome (`live` or `left` without one), and of completed and running sessions by cell."""
 
     outcomes: Mapping[str, int]
     cells: Sequence[tuple[Mapping[str, str], int, int]]

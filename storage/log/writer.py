@@ -370,7 +370,7 @@ def is_removed(connection: Connection, stream: str) -> bool:
 
 
 def is_erased(connection: Connection, stream: str) -> bool:
-    """On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends."""
+    """True if a session was erased. On PostgreSQL this also blocks its erasure until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
     return connection.execute(_ERASED, {"stream": stream}).first() is not None

@@ -64,8 +64,6 @@ class PaymentRequest:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """The files of earlier runs: `moved`, `swept` and `busy` as in `PaymentRun`."""
-
     moved: tuple[str, ...] = ()
     swept: tuple[Path, ...] = ()
     busy: tuple[Path, ...] = ()

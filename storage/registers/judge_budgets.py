@@ -1,7 +1,5 @@
-"""The cost of the judges of a study's rules, and of their calls in progress at most: one count for all processes.
-
-What a killed process had reserved stays counted, as its calls may have been paid.
-"""
+"""The cost of the judges of a study's rules, and of their calls in progress at most: one count for all processes. What
+a killed process had reserved stays counted, as its calls may have been paid."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _KEY = ("study", "reason", "parameter")
 
 @dataclass(frozen=True, slots=True)
 class LinkProblem:
-    """Refused at the start page, or started without the id, for one reason; `last_us` since 1970 in UTC."""
+    """Refusals at the start page, and starts without the id, for one reason; `last_us` since 1970 in UTC."""
 
     reason: str
     parameter: str
@@ -51,7 +51,7 @@ def count_link_problem(
 
 
 def recent_link_problems(connection: Connection, since_us: int) -> dict[str, tuple[int, int]]:
-    """By study: links refused, and sessions started without the id, for reasons that occurred since a time."""
+    """Links refused, and sessions started without the id, by study, for reasons that occurred since a time."""
     sums = [func.sum(_problem[name]) for name in ("refused", "started")]
     wanted = select(_problem.study, *sums).where(_problem.last_us >= since_us).group_by(_problem.study)
     return {study: (int(refused), int(started)) for study, refused, started in connection.execute(wanted)}

@@ -59,7 +59,7 @@ def note_tools(
 
 
 def differing_tools(database: Database, study: str, version: str) -> Mapping[str, Sequence[str]]:
-    """By set whose server has other tools than are offered: their names, or none if it does not answer."""
+    """The differing tools of sets whose server has others than are offered; none if it does not answer."""
     with database.connect() as connection:
         found = _noted(connection, study, version)
     return {name: data["tools"] for name, data in found.items() if data["tools"] or not data["sha256"]}

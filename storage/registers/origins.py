@@ -1,5 +1,4 @@
-"""Origins of sessions (participants, imported, simulated, ...), which origin a request without one means, and who the
-simulated users are, from the `enrolled` events."""
+"""Origins of sessions, which one a request without one means, and the simulated users, from `enrolled` events."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ def origins(
 
 
 def count_simulated(connection: Connection, study: str) -> list[tuple[str, int]]:
-    """By kind of user and model, most frequent first; apart where the scripted model replied instead."""
+    """Sessions by kind of user and model, most frequent first; apart where the scripted model replied instead."""
     query = select(_fact.data).join(tables.sessions, _session.stream == _fact.stream)
     query = query.where(_session.study == study, _session.origin == Origin.BOT, _fact.seq == 1)
     rows = connection.execute(query).scalars()

@@ -46,7 +46,7 @@ class ParticipantId:
 
 @dataclass(frozen=True, slots=True)
 class ReturningParticipant:
-    """Their session of the submission, or else the newest, for which `same` is false."""
+    """A session of the submission, or else the newest of the person, for which `same` is false."""
 
     stream: str
     attempt: int
@@ -159,7 +159,7 @@ class Participants:
             connection.execute(kept.values(sealed=self._seal(participant)))
 
     def reveal(self, stream: str) -> ParticipantId | None:
-        """None without an id or after a withdrawal. Raises StorageError if it was encrypted under another secret."""
+        """The person; None without an id or after a withdrawal. Raises StorageError if sealed under another secret."""
         t = tables.identities.c
         with self._engine.connect() as connection:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()

@@ -1,7 +1,5 @@
-"""The people of studies with waves: which sessions are one person's, and where each person is.
-
-A person is a random id, which only the register (`session`) and the event `enrolled` of each session have.
-"""
+"""The people of studies with waves: which sessions are one person's, and where each person is. A person is a random id,
+which only the register (`session`) and the event `enrolled` of each session have."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _session, _event, _end = tables.sessions.c, tables.events.c, _ending.c
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """By wave, in the order in which they began, all of the version `hash` and one origin."""
+    """A person's sessions by wave, in the order in which they began, all of the version `hash` and one origin."""
 
     id: str
     study: str

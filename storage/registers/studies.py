@@ -1,7 +1,4 @@
-"""The studies in a database: frozen documents by hash.
-
-A registered study never changes, so each is built once per process and cached within a size limit.
-"""
+"""The studies in a database: frozen documents by hash, each built once per process and cached within a size limit."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class ConversationProblem:
-    """As it was shown (of pictures their alternative texts); options, right and chosen one by letters shown."""
+    """A problem as shown (of pictures the alternative texts); options, right and chosen one by letters shown."""
 
     text: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -141,7 +141,7 @@ def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
 
 
 def _talks(location: Location, picture_text: PictureText) -> Iterator[tuple[str, Talk]]:
-    """By column, if several are side by side; what was shown of tools stands above the reply that used them."""
+    """The talks by column, if several are side by side; what was shown of tools is above the reply that used them."""
     events, seen = location.facts, seen_before(location)
 
     def message(event: Event) -> DialogueMessage:

@@ -193,7 +193,7 @@ OF_SAMPLES = ("cell", "sample", "step", "sent", "raw")
 
 
 def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:
-    """Failed ones too: what was asked, what came, the cost, and the session's number and origin, oldest first."""
+    """The attempts, failed ones too: what was asked, came and cost, and the session's number and origin, in order."""
     own = [column for column in _try if column.name not in OF_SAMPLES]
     wanted = (
         select(_session.ordinal.label("session"), _session.origin, *own)

@@ -62,7 +62,7 @@ class _SessionOwner:
 
 
 def sessions_of_person(database: Database, participants: Participants, name: str, study: str = "") -> PersonSessions:
-    """By a recruiter's id, or a session's, as it is or exported; StorageError for none or perhaps several people."""
+    """The sessions by a recruiter's or a session's id, also as exported; StorageError for none or several people."""
     found = _owners(database, find_sessions(database, participants, name, study))
     if not found:
         raise not_found(name)

@@ -153,7 +153,7 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
 def outcomes(
     database: Database, studies: Collection[str], now_us: int, waves: Collection[str] = ()
 ) -> Mapping[tuple[str, str], Mapping[str, int]]:
-    """By study and origin, then status, with `waves` of the newest session; ended ones are counted in an index."""
+    """The people by study and origin, then status, with `waves` of the newest session; an index counts ended ones."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
     conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
     ended, going, later = _seat.outcome.is_not(None), status_at(now_us), tables.sessions.alias()

@@ -148,7 +148,7 @@ class ReleasedTable:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Its functions make the rows of a session, of the study itself, and of answers of models alone."""
+    """A release whose functions make the rows of a session, of the study, and of answers of models alone."""
 
     name: str
     title: str

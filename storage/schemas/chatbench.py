@@ -160,8 +160,8 @@ INVALID = {
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
-    """In the order of ChatBench's code (`summarize_benchmark_results` in qa_reasoning.py). Older releases also have
-    `_none`; the card describes `_invalid` for letter methods only, and the published file has it for all three."""
+    """The columns in the order of ChatBench's code (`summarize_benchmark_results` in qa_reasoning.py). Older releases
+    also have `_none`; the card has `_invalid` for letter methods only, the published file for all three."""
     how = method.replace("_", " ")
     return (
         Column(f"{method}_count", COUNT, f"The number of answers ({how}).", ALONE_MODEL),
@@ -262,7 +262,6 @@ def _one_place() -> Rule:
 
 
 def _speakers(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The messages are of You and Bot."""
     found = {said["role"] for said in orjson.loads(values["chat_history"] or "[]")}
     if found - {"You", "Bot"}:
         yield "chat_history", "messages with the role You or Bot"

@@ -89,7 +89,6 @@ QUERIES = ReleasedTable(
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:
-    """The messages that a session labelled, in order."""
     found = [
         item
         for unit in problem_turns(study, state)

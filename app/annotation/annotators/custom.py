@@ -1,5 +1,4 @@
-"""An annotator that is defined in a study file or a file of annotators: a prompt with a JSON schema, or a prompt for
-one of Parley's annotators."""
+"""An annotator of a study file or file of annotators: a prompt with a JSON schema, or one for a Parley annotator."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class FieldAgreement:
 def agreement_of(
     field: str, labels: Sequence[tuple[str, str, str, str]], options: Sequence[str]
 ) -> FieldAgreement | None:
-    """From the fields of each Pair; without `options` (free text) the share of equal labels. None without labels."""
+    """The agreement by fields of each Pair; without `options` (free text) that of equal labels. None without labels."""
     pairs = [Pair(*label) for label in labels]
     if not pairs:
         return None

@@ -211,7 +211,7 @@ def survey_questions(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _asked(step: Step) -> Mapping[str, Field | None]:
-    """By name. Consent has none; answers to problems, and ratings, have analyses of their own."""
+    """The questions by name; not those of consent, problems and ratings, which have analyses of their own."""
     if step.admits or isinstance(step, AnsweringStep) or type(step).rates is not Step.rates:
         return {}
     fields = {field.name: field for field in step.questions_asked() if type(field) is not Field}

@@ -113,7 +113,7 @@ NO_WORDS: Mapping[str, object] = {}
 
 @cache
 def declared() -> Mapping[str, Mapping[str, Any]]:
-    """From figures.json; a method that is the name of another finding is that one's."""
+    """The declarations in figures.json; a method that is the name of another finding is that one's."""
     known: Mapping[str, Mapping[str, Any]] = json.loads(
         (Path(__file__).parent / "figures.json").read_text(encoding="utf-8")
     )

@@ -49,7 +49,6 @@ class ResultsTab:
         )
 
     def build(self) -> None:
-        """Create the picker, and the components for as many figures as a study can have."""
         with gr.Row(elem_id="results-bar"):
             choices = [(words, origin) for origin, words in WHOSE.items()]  # all, as Gradio refuses others' values
             self._origin = gr.Radio(choices, label="Session origin", elem_id="results-origin", container=False)

@@ -65,7 +65,7 @@ def data_protection_document(
     arms: Sequence[Arm] = (),
     pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Markdown; `minutes` is the median of simulated participants, `pictures` are paths by the screen's name."""
+    """The document in Markdown; `minutes` is the median of simulated people, `pictures` are paths by screen."""
     file, info = study.file, study.file.privacy or PrivacyInfo()
     systems = [model.system for model in file.models.values()]
     texts = [text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values())]

@@ -51,7 +51,7 @@ class IntegrityFindings:
 
 
 def integrity_findings(database: Database, study: str, origin: str) -> IntegrityFindings:
-    """With false alarms of its pilot and simulated sessions; raises StorageError for imported sessions."""
+    """The evidence, with false alarms of pilot and simulated sessions; raises StorageError for imported sessions."""
     if origin == Origin.IMPORT:
         raise StorageError(f"{study!r} was imported, and a release does not have what participants' pages reported")
     thresholds = thresholds_in_force(database, study)

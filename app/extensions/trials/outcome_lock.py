@@ -43,7 +43,7 @@ class OutcomeLock:
 
 
 def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
-    """None if the study is not preregistered, or is over: closed, or with all its participants."""
+    """The lock; None if the study is not preregistered, or is over: closed, or with all its participants."""
     recorded = plan_events(database, study)
     planned = planned_study(database, study, recorded)
     if planned is None or operations_of(database, study).closed is not None:

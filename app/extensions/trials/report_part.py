@@ -1,5 +1,4 @@
-"""The confirmatory part of a report, in the order in which it is read: planned results, flow by group, looks,
-deviations, methods."""
+"""The confirmatory part of a report, in its order: planned results, flow by group, looks, deviations, methods."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def trial_findings(database: Database, study: Study, origin: str) -> tuple[Findi
 def trial_results(
     data: TrialData, looks: Sequence[RecordedLook] = (), complete: int | None = None
 ) -> tuple[HypothesisResult, ...]:
-    """In the order of the plan; `looks` were taken, and `complete` participants may be fewer than planned."""
+    """Results in the order of the plan; `looks` were taken, `complete` participants may be fewer than planned."""
     tested = [_tested(data, one, intention_to_treat(data, one.contrast)) for one in data.plan.hypotheses]
     corrected = dict(_adjusted(data.plan, tested))
     return tuple(_whole(data, one, corrected.get(one.hypothesis.id), looks, complete) for one in tested)

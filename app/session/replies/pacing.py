@@ -50,7 +50,7 @@ async def paced_outcome(
 
 
 def _as_shown(action: Action, shown: str) -> Action:
-    """With the text shown: less than it has where the participant stopped it, or the model failed."""
+    """An outcome with the text shown: less than it has if the participant stopped it, or the model failed."""
     data = dict(action.data)
     if action.kind == "fail":
         return replace(action, data=data | {"text": shown}) if "text" in data else action

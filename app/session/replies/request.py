@@ -132,7 +132,7 @@ def without_servers(study: Study) -> Study:
 
 
 def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any]:
-    """As stored with the attempt, without keys and addresses; `adapted` is what the server refused of it."""
+    """The request as stored with the attempt, without keys and addresses; `adapted` is what the server refused."""
     return {
         "model": request.model,
         "messages": [_message_json(message) for message in request.messages],

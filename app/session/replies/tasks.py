@@ -275,7 +275,7 @@ class ReplyTasks:
         return await self._record(stream, outcome, context), reply.hidden or outcome.kind == "call"
 
     async def _judged(self, stream: str, pending: PendingReply, outcome: Action, stop: StopSignal) -> Action:
-        """With the findings of judges for whom it waits; its failure if the participant stops it meanwhile."""
+        """The reply with findings of its judges; its failure if the participant stops it meanwhile."""
         place = current_location(pending.study, pending.state)
         assert place is not None  # noqa: S101  (a reply is owed at a place)
         judged = await self._judges.awaited(stream, place, outcome.data)

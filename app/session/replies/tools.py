@@ -66,7 +66,7 @@ class SessionTools:
         return (*own, *(spec for spec in others if spec.name not in names))
 
     async def read_all(self, study: Study) -> Mapping[str, bool]:
-        """By set, whether its tools are as they were when first read. Raises SettingsError."""
+        """Each set, with whether its tools are as when first read. Raises SettingsError."""
         same = {}
         for name, tools in (study.file.tools or {}).items():
             kept = await self.offered(study, name)

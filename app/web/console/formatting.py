@@ -55,7 +55,7 @@ def format_number(value: float | None) -> str:
 
 
 def step_label(path: str, title: str = "") -> tuple[str, str]:
-    """Its title or name, with phases and loops around (`Phase 1, Question 2`); "…" stands for what is filled in."""
+    """A title or name, with phases and loops around (`Phase 1, Question 2`); "…" stands for what is filled in."""
     if not path:
         return NOTHING, ""
     *around, name = [_words(part) for part in path.split("/")]

@@ -148,7 +148,6 @@ def head() -> str:
 
 
 def build(context: ConsoleContext) -> gr.Blocks:
-    """The page without any study's data."""
     blocks: gr.Blocks
     with gr.Blocks(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
         with gr.Row(elem_id="bar"):

@@ -26,8 +26,8 @@ PICKS = (
 
 
 def dropdown(label: str, *, free: bool = False, **options: Any) -> gr.Dropdown:
-    """Choices are set when it is painted; nothing else is offered, unless it is `free`. Its reader must validate it:
-    after a restart Gradio does not know the choices of a page that is still open."""
+    """A dropdown whose choices are set when it is painted, the only ones unless it is `free`. Its reader must validate
+    it: after a restart Gradio does not know the choices of a page that is still open."""
     return gr.Dropdown(label=label, interactive=True, allow_custom_value=free, **{"choices": [], **options})
 
 

@@ -478,7 +478,7 @@ HIDDEN = ("plain", "plain_options")
 
 
 def screen_json(screen: Screen, pictures: PictureMap) -> dict[str, Any]:
-    """For bots: without what participants do not see, and names of pictures, which may tell the right answer."""
+    """A screen for bots: without what participants do not see, and names of pictures, which may tell the answer."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
     for block, plain_block in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
         plain_block["block"] = block.kind
@@ -527,8 +527,8 @@ async def rendered_reply(
 
 
 class ReplyStream(Response):
-    """It does not watch for disconnects, because that would cost as much as a request, and replies end soon. Most
-    messages are `delta` events, so each passes through as little code as possible."""
+    """A stream that does not watch for disconnects, which would cost as much as a request; replies end soon in any
+    case. Most messages are `delta` events, so each passes through as little code as possible."""
 
     media_type = "text/event-stream"
 

@@ -58,7 +58,7 @@ class ProlificTokens:
         return bool(self._workspaces)
 
     async def read(self, token: str) -> Mapping[str, str] | KeysUnavailable:
-        """By parameter; empty if the token is invalid, expired or for another server or workspace."""
+        """The ids by parameter; none if the token is invalid, expired or for another server or workspace."""
         import jwt  # most servers never see a token
 
         try:

@@ -92,7 +92,7 @@ def _status_change(body: bytes, key: str, at_s: float) -> StatusChange | Refused
 
 
 class ProlificWebhook:
-    """Our secrets are read with the first event, and again if none signed one, at most once in AGAIN_US."""
+    """A webhook that reads our secrets with the first event, and if none signed one, at most once in AGAIN_US."""
 
     def __init__(self, settings: Settings, database: Database, participants: Participants, clock: Clock) -> None:
         self._settings, self._database, self._participants, self._clock = settings, database, participants, clock

@@ -76,7 +76,7 @@ def recruiter_labels(recruitment: Recruitment) -> list[str]:
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
-    """With labels; none for personal links, nor, where an ID needs a proof, for a recruiter who adds none."""
+    """The links with labels; none for personal links, nor, if an ID needs a proof, for a recruiter who adds none."""
     link, by, strict = f"{address}/s/{study.name}", study.file.recruitment.channels, needs_proof(study)
     found = [("Anyone", link)] if (not by and not strict) or "open" in by else []
     found += [("CloudResearch Connect", link)] if "connect" in by and not strict else []

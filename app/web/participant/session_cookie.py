@@ -57,7 +57,8 @@ class SessionCookie:
         self._test = f"{self.name}.test"  # no study's name has a dot
 
     def read(self, request: Request, study: str = "", *, framed: bool = False) -> str | None:
-        """With `study` the last one of that study; None without a valid token or cookie. `framed`: in a frame."""
+        """The session; with `study` the last one of that. None without a valid token or cookie. `framed`: in a
+        frame."""
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # read by the middleware and by the API
         name = TOKEN_HEADER if is_embedded(request) else self._named(study, framed)
         if name not in read:

@@ -83,7 +83,7 @@ def _form(body: bytes) -> dict[str, str]:
 
 
 class StartPage:
-    """With `again`, an ended session can be followed by another; `per_address` can start from one in an hour."""
+    """The start pages. `again` allows another session after one; `per_address` can start from an address in an hour."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class StartPage:
         return None if open_study.ready else notice_page(study, "unavailable", language)
 
     async def _offer(self, request: Request) -> OpenStudy | None:
-        """As it is offered, or as a person with a return link takes part in it, also if they look at a draft."""
+        """The study as it is offered, or as a person with a return link takes part in it, also at a draft."""
         name, token = request.path_params["study"], request.query_params.get(RETURN_PARAMETER, "")
         offer = await self._open_studies.get(name)
         if offer is None and (returning := self._participants.returning_person(name, token)):
@@ -316,7 +316,6 @@ class StartPage:
         return _around(part.study, "next_part.html.j2", part.language, ticket=ticket, **self._waves.values(part))
 
     async def calendar(self, request: Request) -> Response:
-        """The calendar file of a person's next part, by the token of the return link."""
         offer = await self._offer(request)
         claim = await self._links.claim(request.query_params, offer.study) if offer else IdentityClaim()
         part = None

@@ -1,5 +1,4 @@
-"""Pages of a link in a study with waves: the session in progress, the part that is open, the page that says when the
-next one opens, or after the last part its last page."""
+"""Pages of a link in a study with waves: the session under way, the open part, when the next one opens, or the end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Errors of meaning in the sections that stand for themselves, and advice on them: pictures to attach, embedding,
-fidelity, memory, reminders, tools."""
+"""Errors in, and advice on, sections that stand alone: attachments, embedding, fidelity, memory, reminders, tools."""
 
 from __future__ import annotations
 
@@ -78,7 +77,7 @@ def embed_advice(study: Study) -> Iterator[str]:
 
 
 def sent_paths(study: Study) -> Mapping[str, str]:
-    """As `step.question`, with the path of its step, outside of loops and with an id that no other has."""
+    """The answers as `step.question`, with the path of the step: outside of loops, of an id that no other has."""
     ids = Counter(step.id for _, step in study.steps)
     once: list[tuple[str, Step]] = [
         (path, step) for path, step in study.steps if "[*]" not in path and ids[step.id] == 1

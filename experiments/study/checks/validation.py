@@ -119,7 +119,6 @@ def _in_wave(study: Study, scope: NameScope, number: int) -> NameScope:
 
 
 def _levels(scopes: Sequence[NameScope]) -> dict[str, frozenset[str]]:
-    """The values of each factor and loop variable where models reply."""
     found: dict[str, frozenset[str]] = {"model": frozenset()} if scopes else {}
     for name, levels in (one for scope in scopes for one in scope.values.items()):
         found[name] = found.get(name, frozenset()).union(levels)
@@ -416,7 +415,7 @@ def _pick(study: Study, loop: Loop, pick: ByFactor, at: str) -> Iterator[Validat
 
 
 def _may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
-    """Also unknown ones; a value of `model` that is no model is an error of its factor or loop."""
+    """The models, also unknown ones; a value of `model` that is no model is an error of its factor or loop."""
     found: dict[str, None] = {}
     for text in texts:
         slot = SLOT.fullmatch(text.strip())

@@ -1,7 +1,5 @@
 """The analysis plan of a trial, decided before data are seen: hypotheses, sample size, looks, exclusions, missing data.
-
-It is part of the study's document and hash, so each change of the plan is a new version of the study.
-"""
+It is part of the study's document and hash, so each change of the plan is a new version of the study."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Recruitment of a study at Prolific by its API (`parley recruit prolific`).
-
-It is part of the study's hash: what participants are promised decides who comes and how they work.
-"""
+"""Recruitment of a study at Prolific by its API (`parley recruit prolific`). It is part of the study's hash: what
+participants are promised decides who comes and how they work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`README.md`: the dataset card, for readers who do not know Parley, from the template `dataset_card.md.j2`.
-
-It states what is known and lists what is not known; nothing is guessed.
-"""
+"""`README.md`: the dataset card, from the template `dataset_card.md.j2`. It lists what is not known; nothing is
+guessed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`CITATION.cff` (Citation File Format 1.2.0) and `.zenodo.json` (the metadata of Zenodo's deposit API).
-
-Both formats require authors, so the files are written only where the authors are known.
-"""
+"""`CITATION.cff` (Citation File Format 1.2.0) and `.zenodo.json` (Zenodo's deposit API), where the authors are
+known."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Match given paths to the files of a release.
-
-A folder is a release or one of its parts; it may lack some files. A file is recognised by its name, or else by its
-columns.
-"""
+"""Match given paths to the files of a release. A folder is a release or one of its parts, and may lack some files. A
+file is recognised by its name, or else by its columns."""
 
 from __future__ import annotations
 

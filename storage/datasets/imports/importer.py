@@ -1,8 +1,5 @@
-"""Import and validate the files of a release.
-
-An import is one transaction: a single deviation, or a contradiction to recorded data, prevents the whole import.
-Importing a file again changes nothing.
-"""
+"""Import and validate the files of a release in one transaction: a single deviation, or a contradiction to recorded
+data, prevents it. Importing a file again changes nothing."""
 
 from __future__ import annotations
 

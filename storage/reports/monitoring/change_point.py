@@ -28,7 +28,8 @@ INTERCEPT, BY_LENGTH, BY_SERIES = 9.5, 2.0, 2.4
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """From `index` on values differ, known at `found`; `before` and `after` are means of shares, else medians."""
+    """A change: values differ from `index` on, known at `found`; `before` and `after` are means of shares, or
+    medians."""
 
     index: int
     found: int
@@ -37,7 +38,7 @@ class ChangePoint:
 
 
 def change_points(values: Sequence[float], series: int = 1, *, shares: bool = False) -> Iterator[ChangePoint]:
-    """After each change the series, one of `series` watched, is watched anew. `shares` are from 0 to 1."""
+    """The changes of one of `series` series; after each it is watched anew. `shares` are from 0 to 1."""
     every, begin = np.asarray(values, dtype=np.float64), 0
     while (change := _first(every[begin:], series, shares=shares)) is not None:
         yield ChangePoint(begin + change.index, begin + change.found, change.before, change.after)

@@ -108,7 +108,7 @@ _RECENT = (
 
 
 def calls_since(connection: Connection, since_us: int) -> dict[tuple[str, str, str], dict[str | None, int]]:
-    """By study, origin and model, then by the reason of failure, None for replies; without simulated users."""
+    """The calls by study, origin and model, then by reason of failure (None: replies); without simulated users."""
     found: dict[tuple[str, str, str], dict[str | None, int]] = {}
     studies = connection.execute(select(tables.studies.c.name).distinct()).scalars().all()
     for study, origin, model, reason, number in connection.execute(_CALLS, {"studies": studies, "since_us": since_us}):

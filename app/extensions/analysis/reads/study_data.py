@@ -40,7 +40,7 @@ _seat, _session = tables.seats.c, tables.sessions.c
 
 @dataclass(frozen=True, slots=True)
 class ParticipantFlow:
-    """How many participants came, how they ended, who was excluded and why, and the completed ones' factors."""
+    """Numbers of participants: arrived, ended by outcome, excluded by reason, and completed by factor."""
 
     origin: str
     arrived: int

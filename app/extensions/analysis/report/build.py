@@ -127,8 +127,8 @@ def build_report(
     part: str = "",
     unfinished: bool = False,
 ) -> Report:
-    """Sessions that were not completed are analysed only if `unfinished` is true; of an imported release, one `part`
-    is. Raises StorageError if there are no sessions of that origin or part."""
+    """A report of sessions that were completed, or with `unfinished` of all; of an imported release on one `part`.
+    Raises StorageError if there are no sessions of that origin or part."""
     require_origin(database, study, origin)
     people = flow(database, study, origin, part)
     part = people.part if origin == Origin.IMPORT else ""

@@ -236,7 +236,7 @@ class ItemsSection:
         }
 
     def _of_other_source(self, name: str, file: str) -> Items | None:
-        """None unless the pool's source has columns of its own, or while the study file cannot be read."""
+        """The items; None unless the pool's source has columns of its own, or while the file cannot be read."""
         pools = pools_in(self._context.drafts.text(name))
         if pools is None:
             return Items(Columns(), (), ("The study file is not YAML at the moment. Correct it under Edit first.",), ())
