@@ -29,13 +29,15 @@ docs: $(VENV)/.stamp-dev  ## build the documentation's site in build/site, offli
 	$(BIN)/python -m docs.site
 
 test: $(VENV)/.stamp-dev tools  ## all checks, and the tests of each promise (about six minutes on two cores)
-	$(MAKE) --no-print-directory --jobs 2 lint tests
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory tests
 
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40 $(MORE)
 
 test-all: $(VENV)/.stamp-dev tools readers  ## all checks and all tests, as each night (about 15 minutes on two cores)
-	$(MAKE) --no-print-directory --jobs 2 lint tests MORE=--nightly
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory tests MORE=--nightly
 
 check: $(VENV)/.stamp-dev  ## format, lint, types, import rules and the tests of tests/core (about a minute on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint quick
