@@ -90,7 +90,7 @@ class PaymentsTab:
         planned = self._planned(study) if study else None
         return {
             **(self._shown(planned) if planned else self._nothing(user)),
-            self._form: gr.update(visible=planned is not None and bool(planned.groups)),
+            self._form: gr.update(visible=planned is not None and (bool(planned.groups) or planned.prolific)),
             self._prolific: gr.update(visible=planned is not None and planned.prolific),
             self._excluded: gr.update(visible=planned is not None and planned.prolific),
             self._link: "",

@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from app.studies.loader import load_study
 from storage.db.engine import open_database
 from storage.payments.payments import payees
 from storage.registers.study_versions import publish_on_start
@@ -139,6 +140,13 @@ async def test_analysts_neither_see_nor_create_payments(at: Console) -> None:
     assert 'role="alert"' in value(tried["note"])
     room.as_("owner")
     assert 'data-bonuses="2"' in value((await researcher.enter("payments"))["payments"])
+
+
+async def test_no_files_are_offered_where_nobody_has_come_and_no_recruiter_lists_people(at: Console) -> None:
+    room, researcher = at
+    assert visible((await researcher.enter("payments", study="paid"))["payments-form"])
+    publish_on_start(room.desk.database, load_study("demo"), at_us=1_000_000)
+    assert not visible((await researcher.enter("payments", study="demo"))["payments-form"])
 
 
 async def test_a_study_with_unpaid_bonuses_is_not_deleted(at: Console) -> None:
