@@ -41,7 +41,7 @@ REFUSED_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A visit that arrives at `arrives_s`, leaves after some clicks (None: stays), and is back after `away_s`."""
+    """Comes at `arrives_s`, leaves after so many clicks (None: stays), comes back after `away_s` (None: never)."""
 
     name: str
     arrives_s: float

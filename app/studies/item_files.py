@@ -43,7 +43,7 @@ class ItemFiles:
         return self._path(name).stat().st_size
 
     def keep(self, name: str, content: bytes) -> Table:
-        """Raises ProblemError if it cannot be read, or is too large; one of the same name is kept then."""
+        """Replace one of the same name; raises ProblemError, and keeps it, if this is unreadable or too large."""
         check_name(name, READERS, "table that Parley reads")
         if len(content) > LARGEST_BYTES:
             raise ProblemError(f"{name} has {len(content):,} bytes; at most {LARGEST_BYTES:,} are allowed. Divide it.")

@@ -30,7 +30,7 @@ UnreadableReason = Literal["unfilled", "malformed", "conflicting", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class LinkParameters:
-    """Names of the parameters for the person's and the submission's id; `others` without case and separators."""
+    """Parameters of person's and submission's id; `others` also of the person's, without case and separators."""
 
     id: str
     submission: str = ""

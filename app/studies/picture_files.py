@@ -44,7 +44,7 @@ class PictureFiles:
         return tuple(_described(self._folder / name, version_of(self._folder / name)) for name in self.names())
 
     def keep(self, name: str, content: bytes) -> Picture:
-        """Raises ProblemError if it cannot be shown, or is too large; one of the same name is kept then."""
+        """Replace one of the same name; raises ProblemError, and keeps it, if this is not shown or too large."""
         check_name(name, ENDINGS, "picture that Parley shows")
         picture = picture_from_bytes(content, name)
         return keep_file(self._folder, name, content, ENDINGS, MOST_PICTURES, lambda _: picture)

@@ -59,7 +59,7 @@ def write_export(
     zipped: bool,
     on_rows: OnRows = lambda path, rows: None,
 ) -> tuple[ExportManifest, Path]:
-    """Write a schema, and if `zipped` pack it, when `on_rows` gets 0; returns its place too. Raises StorageError."""
+    """Write a schema, perhaps as a zip, of which `on_rows` gets name and 0; also the path. Raises StorageError."""
     exported = export(database, request, folder, on_rows)
     if not zipped:
         return exported, folder

@@ -169,9 +169,9 @@ class SecurityMiddleware:
 
 
 def is_own_origin(scope: Scope, headers: Headers, address: str) -> bool:
-    """True if scheme and host are the server's; `address` is its public one. A proxy that ends TLS may not report the
-    scheme. Browsers report it, and no page of another site can set their header; nor X-Forwarded-Proto, which counts
-    from any proxy."""
+    """True if the Origin has the server's scheme and host; `address` is the public one. A proxy that ends TLS may not
+    report the scheme. Browsers report it, and no page of another site can set their header; nor X-Forwarded-Proto,
+    which counts from any proxy."""
     scheme, _, host = headers.get("origin", "").partition("://")
     if host != headers.get("host"):
         return False

@@ -136,7 +136,7 @@ def _opens_us(wave: Wave, earlier: Sequence[WaveWindow], visits: Mapping[str, Wa
 
 
 def wave_data(study: Study, window: WaveWindow, person: str, zone: str, state: State | None = None) -> dict[str, Any]:
-    """`state` is that of the person's first session, if this is a later one."""
+    """The wave's part of `enrolled`; `state` is that of the person's first session, if this is a later one."""
     factors = {name: value for name, value in state.factors.items() if name in study.factors} if state else None
     known: dict[str, Any] = {"zone": zone or None, "until_us": window.until_us, "late": window.state == "late" or None}
     known |= {"person": person, "wave": window.wave, "factors": factors}

@@ -46,7 +46,7 @@ def of_companions(loop: Loop, name: str) -> str:
 
 
 def order_factors(nodes: Sequence[Node], problems: Mapping[str, Sequence[Problem]]) -> dict[str, tuple[str, ...]]:
-    """The numbers of rows by name; of a square that is too large, which is an error, as many as fit into memory."""
+    """The row numbers of Latin squares by name; of too large a one, an error, as many as fit into memory."""
     rows = {name: len(square(min(size, MOST_ROWS))) for name, size in _sizes(nodes, problems)}
     return {name: tuple(str(number + 1) for number in range(count)) for name, count in rows.items()}
 

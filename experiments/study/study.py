@@ -18,7 +18,7 @@ from problems.text import texts_in
 
 
 class PlacedStep(NamedTuple):
-    """A path without turn numbers (`question[*]/answer`), and the phases and loops around it, outermost first."""
+    """A step by its path without turn numbers (`question[*]/answer`), and what is around it, outermost first."""
 
     path: str
     step: Step

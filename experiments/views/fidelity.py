@@ -19,7 +19,7 @@ Condition = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`kept` is None where unknown; `of` is the number of the event, `replied`, or `withheld` if not `shown`."""
+    """`kept` is None where unknown; `of` is the event `replied` or `withheld`; `condition` also has loops' values."""
 
     of: int
     path: str

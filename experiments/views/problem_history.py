@@ -106,7 +106,7 @@ class ProblemTurn:
 
 
 def model_at(step: Step, scope: Scope) -> str | None:
-    """The one in scope, or the only one of its loop's conversations; None if there is none, or several."""
+    """The model in scope, or the only one of its loop's conversations; None if there is none, or several."""
     around = nodes_of(scope.turns[-1].node.flow) if scope.turns else ()
     steps = (node for node in around if isinstance(node, Step))
     return _only_model((step,), scope) or scope.values.get("model") or _only_model(steps, scope)

@@ -50,7 +50,7 @@ def _cuts_password(url: str) -> bool:
 
 
 def redact_password(url: str) -> str:
-    """The URL without its password, faulty as it may be; also without query and fragment if no database's."""
+    """The URL without its password, however faulty; if no database's, without query and fragment, which hold keys."""
     shown = url if url.startswith(("sqlite", "postgres")) else _QUERY.sub("***", url)
     shown = _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else "***", shown)
     return _NO_PORT.sub(r"\1:***", shown)

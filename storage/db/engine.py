@@ -173,7 +173,7 @@ def _closed(file: Path) -> StorageError:
 
 
 def make_tables(connection: Connection) -> list[str]:
-    """Make tables and triggers that are missing, and indexes; the names of tables that an older Parley made."""
+    """Make missing tables and triggers, and indexes of current ones; returns the names of outdated tables."""
     found = inspect(connection)
     there = set(found.get_table_names())
     metadata.create_all(connection)

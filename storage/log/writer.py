@@ -183,7 +183,7 @@ def _write_draft(connection: Connection, row: DraftRow) -> None:
 
 
 def _write_attempt(connection: Connection, row: AttemptRow) -> None:
-    """Number a session's from 1 for each reply, across restarts; of a sample's the first one stored is kept."""
+    """Write an attempt, numbered from 1 for a session's reply, across restarts; of a sample's the first is kept."""
     values = row.values
     if not row.of_session:
         connection.execute(_adding_sample(connection.dialect.name), dict(values))

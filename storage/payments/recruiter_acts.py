@@ -135,7 +135,7 @@ def add_acts(
     limit: Money | None = None,
     then: Callable[[Connection], None] = lambda _: None,
 ) -> bool:
-    """Write events if they `fit` the study's acts, and what `then` writes; whether they did. Raises NotPossible."""
+    """Write events that `fit` the acts, and what `then` writes, in one transaction; True if so. Raises NotPossible."""
 
     def write(connection: Connection, numbers: Iterator[int]) -> bool:
         known = acts_in(connection, study).values()

@@ -44,8 +44,8 @@ def origins(
     *,
     instead: Collection[str] = (),
 ) -> list[Origin]:
-    """The default first; raises StorageError if there is none, or not the `wanted` one. `also` are origins of data
-    without sessions; `instead` are origins to use if there are no others."""
+    """The origins, the default first; raises StorageError if there is none, or not the `wanted` one. `also` are origins
+    of data without sessions; `instead` are origins to use if there are no others."""
     t = tables.sessions.c
     found = {*connection.execute(select(t.origin).where(t.study == study).distinct()).scalars(), *also}
     found = found or {*instead}

@@ -65,7 +65,7 @@ class Participants:
         self._sealing = secret, "parley identity"
 
     def entry(self, study: str, participant: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
-        """Recruiter, digest and encrypted id; `number` counts attempts, or all sessions of an unproven id."""
+        """The stored recruiter, digest and sealed id; `number` counts attempts, or all sessions of an unproven id."""
         digest = self._digest(study, participant, number, proven=proven)
         return {"recruiter": participant.recruiter, "digest": digest, "sealed": self._seal(participant)}
 
@@ -138,7 +138,7 @@ class Participants:
         )
 
     def find(self, study: str, participant: ParticipantId) -> str | None:
-        """The newest of a proven id; of an unproven one the first complete, or else the first; None without any."""
+        """The stream of an id: the newest if proven; else the first complete, or the first. None without any."""
         if (found := self.known(study, participant)) is not None:
             return found.stream
         its, seat = tables.sessions.c, tables.seats.c

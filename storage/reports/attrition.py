@@ -92,8 +92,8 @@ def wave_monitor(database: Database, study: Study, origin: str, now_us: int) -> 
 
 
 def attrition_test(arms: Sequence[int], states: Sequence[Sequence[str]]) -> tuple[float, float] | None:
-    """The log-rank statistic and its p; None if nobody was lost, or there is one arm. `states` has for each later wave
-    of a participant DONE, PENDING if it is not over, or anything else if it was not completed."""
+    """The log-rank statistic and its p; None if nobody was lost, or there is one arm. `arms` count from 0. `states` has
+    for each later wave DONE, PENDING if it is not over, or anything else if it was not completed."""
     labels, width = np.asarray(arms, dtype=np.int64), 2 * (max(map(len, states), default=0) + 1)
     kinds = np.array([_kind(own) for own in states], dtype=np.int64)
     shape = (int(labels.max(initial=0)) + 1, width)

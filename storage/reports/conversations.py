@@ -88,7 +88,7 @@ PictureText = Callable[[Data], str]
 def conversations(
     database: Database, study: str, origin: str, *, whole: bool = False, picture_text: PictureText = picture_note
 ) -> Iterator[Conversation]:
-    """`whole` gives those of each session as one; `picture_text` is what a message says of each of its pictures."""
+    """The finished ones, with `whole` each session's as one; `picture_text` is what a message says of its pictures."""
     for held in _sessions(database, study, origin, picture_text):
         if whole and held:
             yield replace(

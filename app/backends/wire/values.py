@@ -80,7 +80,7 @@ def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
 
 
 def text_of(value: object, what: str) -> str:
-    """The text of a message's content, which may be in parts; none without content; raises BackendBroken."""
+    """The text of a message's content, which may be in parts; none without content; BackendBroken otherwise."""
     match value:
         case None:
             return ""

@@ -103,7 +103,7 @@ def chosen_hypotheses(plan: Plan, names: Sequence[str]) -> tuple[Hypothesis, ...
 
 
 def wanted_effect(hypothesis: Hypothesis) -> float | None:
-    """The smallest one of interest with its sign; 0 where the claim is that there is none; None if not planned."""
+    """The smallest effect of interest with its sign; 0 where the claim is that there is none; None if not planned."""
     if hypothesis.direction in ("equivalent", "not_worse"):
         return 0.0
     if hypothesis.smallest_effect is None:

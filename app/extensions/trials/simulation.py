@@ -120,7 +120,7 @@ class SimulatedTrial:
 
 
 def monitor_of(design: Design, participants: int) -> Monitor:
-    """The monitor of all its trials; looks too early for a group to have enough participants are left out."""
+    """The monitor of all its trials; looks too early for a group to have enough participants come later."""
     smaller = min(design.treated, 1 - design.treated) if design.contrast == "between" else 1.0
     people, enough = design.people(participants), FEWEST_IN_A_GROUP / smaller - 1e-6
     shares = design.looks.at if design.looks is not None else (1.0,)

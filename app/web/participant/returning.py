@@ -39,7 +39,7 @@ class ReturnResult:
 
 
 def cookie_of(study: Study, claim: IdentityClaim) -> str:
-    """A preview, a pilot and a rehearsal have one of their own, so that the browser can take part as well."""
+    """The name of a cookie; previews, pilots and rehearsals have their own, so that the browser can take part too."""
     apart = Origin.REHEARSAL if claim.rehearsed else claim.trial
     return f"{study.name}.{apart}" if apart else study.name
 

@@ -138,7 +138,7 @@ _WAITING = (
 
 
 def help_requests(connection: Connection, known: Mapping[str, Any]) -> Mapping[int, Event]:
-    """The newest by number of session, if in progress, or asked after its end before the next wave."""
+    """Unanswered requests by number of session, if in progress, or asked after its end before the next wave."""
     return {number: Event(*event) for number, *event in connection.execute(_ASKED, known)}
 
 
