@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class TextCheck:
 
     def add(self, text: PageText, folders: Sequence[Path]) -> None:
         """Read the pictures of a text, and find what else it asks for that the page does not show."""
-        shown = () if text.quoted else _shown_as_source(text.text, dollars=self.dollars)
+        shown = () if text.quoted else _shown_as_source(shortened(text.text), dollars=self.dollars)
         for kind, fault in (*shown, *(("picture", fault) for fault in self._read(text, folders))):
             key = (text.pool, kind) if text.pool else (text.where, text.name, fault)
             self._found.setdefault(key, []).append((text, fault))
@@ -178,15 +179,15 @@ def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _strings(part, f"{where}[{number}]")
 
 
-def _shown_as_source(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
-    """Yield the parts that the page shows as they are written, each with its kind."""
-    text = shortened(text)
+@lru_cache(maxsize=4096)
+def _shown_as_source(text: str, *, dollars: bool) -> Sequence[tuple[str, str]]:
+    """List the parts that the page shows as they are written, each with its kind."""
     if len(text) > MAX_CHARS:
-        yield "size", f"has {len(text):,} characters; above {MAX_CHARS:,} it is shown as typed. Divide it"
-    elif _MAY_FAIL.search(text):
-        for token in _PARSER.parse(text, {"dollars": dollars, "authored": True, "pictures": None}):
-            for child in token.children or ():
-                yield from _fault(child)
+        return [("size", f"has {len(text):,} characters; above {MAX_CHARS:,} it is shown as typed. Divide it")]
+    if not _MAY_FAIL.search(text):
+        return ()
+    tokens = _PARSER.parse(text, {"dollars": dollars, "authored": True, "pictures": None})
+    return [fault for token in tokens for child in token.children or () for fault in _fault(child)]
 
 
 def _fault(token: Token) -> Iterator[tuple[str, str]]:
