@@ -36,7 +36,8 @@ settings.register_profile(
 # In CI a change is judged by what it changed, so all runs draw the same; on a developer's machine and with --soak each
 # run draws anew, and prints its seed.
 CI_SEED = 1
-# Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end.
+# Files with a browser come first, which is kept from one to the next; of them and of the others those that take long,
+# so that nobody waits for one in the end.
 LONG = (
     *("page_a_day", "outcomes", "restarts", "workers", "page", "study_data", "extension", "llama", "console_identity"),
     *("page_tools", "accessibility_console", "submissions", "kill", "keyboard_and_ear", "accessibility", "house"),
@@ -108,7 +109,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _BEGINS.get(item.path.stem, len(LONG)))
+    items.sort(key=lambda item: (not item.get_closest_marker("browser"), _BEGINS.get(item.path.stem, len(LONG))))
     if config.getoption("soak"):
         for item in items:  # what a test sets for its short form is no limit of the long one
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)

@@ -6,6 +6,7 @@ With TRACES=1 in the environment it leaves a trace of all it did as well, which 
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,44 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+class Kept:
+    """A browser for the files that follow each other, as its start takes a second of the processor."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._browser: Browser | None = None
+
+    def browser(self, chromium: str) -> Browser:
+        if self._browser is None or not self._browser.is_connected():
+            self.close()
+            playwright = self._stack.enter_context(sync_playwright())
+            self._browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+            self._stack.callback(self._browser.close)
+            expect.set_options(timeout=MOST_S * 1000)
+        return self._browser
+
+    def close(self) -> None:
+        self._browser = None
+        self._stack.close()
+
+
+KEPT = Kept()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser before a file that begins without one: Playwright keeps an event loop running, beside which no
+    other test may run one of its own."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or (nextitem.path != item.path and "browser" not in getattr(nextitem, "fixturenames", ())):
+            KEPT.close()
+
+
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    """Of a file: Playwright keeps an event loop running, beside which no other test may run one of its own."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        expect.set_options(timeout=MOST_S * 1000)
-        yield browser
-        browser.close()
+def browser(chromium: str) -> Browser:
+    return KEPT.browser(chromium)
 
 
 @pytest.fixture(scope="module")
