@@ -78,34 +78,30 @@ def next_reminder(
     window, reminders = next_window(wave_schedule(study, history, now_us)), study.file.reminders
     if reminders is None or window is None or window.wave == study.waves[0].id or window.opens_us is None:
         return None
-    attempts = [one for one in _attempts(events) if _is_of(one.event, window)]
-    had = [one.event for one in attempts if one.failed is None]
-    if wants_none(events) or len(had) >= reminders.at_most:
+    of_wave = [one for one in _attempts(events) if one.event.data["wave"] == window.wave]
+    number = sum(one.failed is None for one in of_wave) + 1
+    if wants_none(events) or number > reminders.at_most:
         return None
+    attempts = [one for one in of_wave if one.event.data["round"] == window.round]
+    had = [one.event for one in attempts if one.failed is None]
     planned = _planned(reminders.send, window, history)
     last_us = next((us for us, reminder in planned if had and reminder.when == had[-1].data["kind"]), None)
-    for number, (due_us, reminder) in enumerate(planned):
+    for place, (due_us, reminder) in enumerate(planned, 1):
         way = _way(reminders.channels, [one for one in attempts if one.event.data["kind"] == reminder.when], reachable)
         if way is None or (had and (last_us is None or due_us <= last_us)):
             continue
         apart_us = had[-1].at_us + (due_us - last_us) // 2 if had and last_us is not None else 0
         channel, attempt, retry_us = way
         at_us = reminders.quiet_hours.after(max(due_us, now_us, apart_us, retry_us), zone_of(history.zone))
-        ends_us = [
-            us for us in (window.closes_us, *(us for us, _ in planned[number + 1 : number + 2])) if us is not None
-        ]
+        ends_us = [us for us in (window.closes_us, *(us for us, _ in planned[place : place + 1])) if us is not None]
         if all(at_us < us for us in ends_us):
-            return NextReminder(at_us, window, reminder, channel, len(had) + 1, attempt)
+            return NextReminder(at_us, window, reminder, channel, number, attempt)
     return None
 
 
 def wants_none(events: Sequence[Event]) -> bool:
     said = [event.kind for event in events if event.kind in (SUBSCRIBED, UNSUBSCRIBED)]
     return said[-1:] == [UNSUBSCRIBED]
-
-
-def _is_of(event: Event, window: WaveWindow) -> bool:
-    return (event.data["wave"], event.data["round"]) == (window.wave, window.round)
 
 
 def _attempts(events: Sequence[Event]) -> Iterator[_Attempt]:
