@@ -21,8 +21,8 @@ from storage.accounts.roles import TERMINAL
 from storage.db.private_files import writing
 from storage.payments.retention import retention_plan, retention_plans
 from storage.registers.studies import Studies
-from storage.reports.person import PersonSessions, sessions_of_person, write_person
-from storage.reports.sessions import find_sessions, not_found
+from storage.reports.person import PersonSessions, sessions_of_person, sessions_to_erase, write_person
+from storage.reports.sessions import session_label
 
 commands = group("person")
 PersonId = Annotated[str, argument("ID", "A recruiter's ID, a session's ID, or an ID in exported data.")]
@@ -77,14 +77,13 @@ def withdraw(person: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     A tombstone stays; later exports leave the sessions out. Files exported earlier still contain them: export again.
     """
     database, people = participants()
-    found = find_sessions(database, people, person, name_of(study) if study else "")
-    if not found:
-        raise not_found(person)
-    for stream in found:
-        if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
-            continue
-        erased = act_on(database, partial(withdraw_, database=database, stream=stream, who=TERMINAL))
-        echo(f"Session {stream} {'was erased' if erased else 'had been erased before'}.")
+    found = sessions_to_erase(database, people, person, name_of(study) if study else "")
+    labels = {stream: session_label(database, stream) for stream in found}
+    if not yes:
+        typer.confirm(f"Erase {', '.join(labels.values())} permanently?", abort=True)
+    erased = act_on(database, partial(withdraw_, database=database, streams=found, who=TERMINAL))
+    for stream, label in labels.items():
+        echo(f"{label} {'was erased' if stream in erased else 'had been erased before'}.")
 
 
 @commands.command("retention")

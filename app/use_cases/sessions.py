@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.log.erasure import unlink_identities
 from storage.log.event_log import load
+from storage.log.writer import is_erased
 from storage.payments.retention import unpaid_streams
 from storage.registers.participants import Participants
 from storage.registers.persons import person_of
@@ -50,12 +51,15 @@ async def add_remark(
     return stream, *others
 
 
-async def withdraw(sessions: Sessions, database: Database, stream: str, who: str) -> bool:
-    """Erase a session's data on its participant's behalf; False if they were erased before."""
-    erased = await sessions.withdraw(stream)
-    if erased:
-        _audit(database, sessions, who, "withdrew a session", [stream])
-    return erased
+async def withdraw(sessions: Sessions, database: Database, streams: Collection[str], who: str) -> list[str]:
+    """Erase sessions on their participant's behalf; returns those that were not erased before."""
+    with database.connect() as connection:
+        there = [stream for stream in streams if not is_erased(connection, stream)]
+    for stream in there:  # the first of a person erases their other waves, too
+        await sessions.withdraw(stream)
+    if there:
+        _audit(database, sessions, who, "withdrew a session", there)
+    return there
 
 
 def export_person(

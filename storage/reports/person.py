@@ -32,6 +32,7 @@ from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.registers.contacts import mail_address
 from storage.registers.participants import ParticipantId, Participants
+from storage.registers.persons import person_of
 from storage.registers.studies import Studies
 from storage.reports.sessions import find_sessions, not_found
 
@@ -63,12 +64,25 @@ class _SessionOwner:
 
 def sessions_of_person(database: Database, participants: Participants, name: str, study: str = "") -> PersonSessions:
     """The sessions by a recruiter's or a session's id, also as exported; StorageError for none or several people."""
+    found, under_id = _named(database, participants, name, study)
+    return _certain(found) if under_id else person_of_session(database, participants, found[0].stream)
+
+
+def sessions_to_erase(database: Database, participants: Participants, name: str, study: str = "") -> list[str]:
+    """All sessions with such an id, proven or not, and their people's other waves; StorageError likewise."""
+    found = [one.stream for one in _named(database, participants, name, study)[0]]
+    people = [person_of(database, stream) for stream in found]
+    return [*dict.fromkeys((*found, *(stream for one in people if one for stream in one.streams.values())))]
+
+
+def _named(database: Database, participants: Participants, name: str, study: str) -> tuple[list[_SessionOwner], bool]:
+    """Return the sessions with a name, and whether it is a recruiter's id."""
     found = _owners(database, find_sessions(database, participants, name, study))
     if not found:
         raise not_found(name)
     under_id = {stream for its in {one.study for one in found} for stream in participants.called(its, name)}
     if not under_id.issuperset(one.stream for one in found):
-        return person_of_session(database, participants, found[0].stream)
+        return found, False
     recruiters = sorted({one.recruiter for one in found})
     studies = sorted({one.study for one in found})
     if len(recruiters) > 1:
@@ -81,7 +95,7 @@ def sessions_of_person(database: Database, participants: Participants, name: str
             f"{name!r} is an ID in several studies ({', '.join(studies)}), and {recruiters[0]} gives its IDs for each "
             "study, so they may be several people's. Choose one: --study NAME"
         )
-    return _certain(found)
+    return found, True
 
 
 def person_of_session(database: Database, participants: Participants, stream: str) -> PersonSessions:

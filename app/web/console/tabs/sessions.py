@@ -369,7 +369,7 @@ class SessionsTab:
         return self._done(user, LocationValues(study, number), sent, erase(user, entry.stream))
 
     def _withdrawn(self, user: CurrentUser, stream: str) -> str:
-        asyncio.run(withdraw(self._context.sessions, self._context.database, stream, user.name))
+        asyncio.run(withdraw(self._context.sessions, self._context.database, [stream], user.name))
         return "The session's data are erased. Files exported earlier still have them: export again."
 
     def _unlinked(self, user: CurrentUser, stream: str) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import Table, select
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.session.transitions import LoadedSession
-from app.use_cases.sessions import add_remark
+from app.use_cases.sessions import add_remark, withdraw
 from experiments.errors import Refused
 from experiments.events import HELPED, Action
 from storage import tables
@@ -25,6 +25,7 @@ from storage.payments.retention import retention_plan
 from storage.registers.participants import Participants
 from storage.registers.persons import Person, people, person_of
 from storage.registers.study_status import set_status
+from storage.reports.person import sessions_to_erase
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes.clicks import finish
 from tests.fakes.one_database import one_database
@@ -161,7 +162,10 @@ async def test_a_withdrawal_in_any_wave_erases_all_and_what_joins_them(weeks: We
     person = await weeks.first()
     weeks.clock.set(OPEN)
     second = await weeks.service.begin_wave(person)
-    assert await weeks.service.withdraw(second.stream)
+    named = sessions_to_erase(weeks.database, Participants(weeks.database, SECRET), second.stream)
+    assert named == [second.stream, person.first]
+    assert await withdraw(weeks.service, weeks.database, named, "researcher") == named
+    assert await withdraw(weeks.service, weeks.database, named, "researcher") == []
     streams = {*person.streams.values(), second.stream}
     for stream in streams:
         (event,) = load(weeks.database, stream)

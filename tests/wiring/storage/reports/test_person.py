@@ -11,12 +11,14 @@ from zipfile import ZipFile
 
 import pytest
 
+from app.studies.loader import load_study, read_yaml
 from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.payments.payments import Payment, payees, record
 from storage.reports.sessions import read_session
+from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
 from tests.fakes.visits import Visits, begin
@@ -109,3 +111,16 @@ async def test_of_who_withdrew_only_that_is_left(visits: Visits) -> None:
     assert set(session) == {"study", "title", "study_version", "contact", "session", "number", "outcome", "erased"}
     assert "zqadaqz" not in text
     assert read_session(visits.database, visits.runtime.studies, "short", 2, visits.clock.now_us()).entry.stands
+
+
+async def test_an_id_that_may_be_several_peoples_is_erased_in_the_study_that_is_named(visits: Visits) -> None:
+    first = await visits.take_part("7", "zqoneqz", recruiter="sona")
+    raw = {**read_yaml(studies.short(visits.folder)), "study": "other"}
+    visits.study = load_study(str(studies.write(visits.folder, raw)))
+    visits.runtime.prepare(visits.study)
+    second = await visits.take_part("7", "zqtwoqz", recruiter="sona")
+    words = ("person", "withdraw", "7", "--yes")
+    asked = parley(*words, folder=visits.folder, PARLEY_SECRET=SECRET)
+    assert (asked.returncode, "--study" in asked.stderr) == (2, True)
+    assert parley(*words, "--study", "other", folder=visits.folder, PARLEY_SECRET=SECRET).returncode == 0
+    assert [load(visits.database, stream)[0].kind for stream in (first, second)] == ["enrolled", "withdrew"]
