@@ -19,6 +19,7 @@ from sqlalchemy import select
 
 from experiments.session.waves import PENDING as NOT_OVER
 from experiments.session.waves import wave_schedule
+from experiments.study.cells import factor_values
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
@@ -61,6 +62,11 @@ def people_in_waves(database: Database, study: str, origin: str, now_us: int) ->
             yield PersonWaves(person.id, arms, states)
 
 
+def arm_order(study: Study) -> Mapping[str, tuple[str, ...]]:
+    """The values of each factor in the order of the file; the first is what others are compared with."""
+    return {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class WaveMonitor:
     """`states` has the number of people by wave and state. Of those who completed the first wave, `lost` has by later
@@ -75,11 +81,12 @@ def wave_monitor(database: Database, study: Study, origin: str, now_us: int) -> 
     found, ids = tuple(people_in_waves(database, study.name, origin, now_us)), [wave.id for wave in study.waves]
     states = {wave: dict(Counter(one.states[wave] for one in found if wave in one.states)) for wave in ids}
     lost, p = {wave: dict[str, tuple[int, int]]() for wave in ids[1:]}, dict[str, float]()
-    for factor in study.factors:
-        arms: dict[str, list[Mapping[str, str]]] = {}
+    for factor, values in arm_order(study).items():
+        arms: dict[str, list[Mapping[str, str]]] = {f"{factor}: {value}": [] for value in values}
         for one in found:
             if one.later and factor in one.arms:
                 arms.setdefault(f"{factor}: {one.arms[factor]}", []).append(one.later)
+        arms = {arm: those for arm, those in arms.items() if those}
         numbers = [number for number, those in enumerate(arms.values()) for _ in those]
         tested = attrition_test(numbers, [[*one.values()] for those in arms.values() for one in those])
         p |= {factor: tested[1]} if tested else {}

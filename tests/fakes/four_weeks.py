@@ -66,7 +66,7 @@ async def play(
     """So many people in each arm, of whom a share by arm does not come to a wave; trust grows in the last arm."""
     found = []
     for number in range(people * len(ARMS)):
-        arm = ARMS[number % len(ARMS)]
+        arm = ARMS[-1 - number % len(ARMS)]  # not in the order of the file
         others = tuple(Quota(max=0, where={"companion": other}) for other in ARMS if other != arm)
         config = SimulatedUserConfig(Kind(arm, Steep if arm == ARMS[-1] else Growing), late=0.2, never=rates[arm])
         clock.set(START_US + number * 60_000_000)

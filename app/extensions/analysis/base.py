@@ -83,6 +83,8 @@ def each(rows: pd.DataFrame) -> Iterator[Any]:
 
 # A factor with more values (such as batches of questions) has no figures by condition.
 MOST_VALUES = 12
+# In a frame's `attrs`: the values of each factor in the order of the study file, whose first is the reference.
+IN_FILE = "values in the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,14 @@ def by_arm(rows: pd.DataFrame) -> Iterator[tuple[ComparedArm, pd.DataFrame]]:
 
 
 def compared_factors(rows: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
+    """The values of each factor that has several: in the order of IN_FILE, others in that of their first rows."""
     found: dict[str, dict[str, None]] = {}
     for arms in rows["arms"]:
         for factor, value in arms.items():
             found.setdefault(factor, {}).setdefault(value)
-    return {factor: tuple(values) for factor, values in found.items() if 1 < len(values) <= MOST_VALUES}
+    several = {factor: tuple(values) for factor, values in found.items() if 1 < len(values) <= MOST_VALUES}
+    for factor, declared in rows.attrs.get(IN_FILE, {}).items():
+        if values := several.get(factor):
+            known = [value for value in declared if value in values]
+            several[factor] = tuple(dict.fromkeys((*known, *values)))
+    return several

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from app.clock import SystemClock
+from app.extensions.analysis.base import IN_FILE
 from app.extensions.analysis.reads.study_data import part_of, parts_of, persons_of_sessions, require_origin, rows
 from experiments.errors import suggestion
 from experiments.session.conversation import is_by_model, messages_of
@@ -36,7 +37,7 @@ from storage.errors import StorageError
 from storage.log.folded_sessions import analysed_sessions
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.attrition import people_in_waves
+from storage.reports.attrition import arm_order, people_in_waves
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
@@ -94,7 +95,10 @@ def wave_frame(database: Database, study: str, origin: str, *, complete: bool = 
         for one in people_in_waves(database, study, origin, SystemClock().now_us())
         for number, (wave, state) in enumerate({**one.states, **one.later}.items() if one.later else ())
     ]
-    return pd.DataFrame(found, columns=["wave", "number", "state", "arms", SESSION])
+    data = pd.DataFrame(found, columns=["wave", "number", "state", "arms", SESSION])
+    for newest in Studies(database).with_sessions(study, origin)[-1:]:
+        data.attrs = {IN_FILE: arm_order(newest)}
+    return data
 
 
 def instrument_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:

@@ -98,6 +98,7 @@ def wave_outcomes(waves: pd.DataFrame, answers: pd.DataFrame, scores: pd.DataFra
     numbers = numbers.assign(wave=places[0], place=places[2], outcome=numbers["value"].astype(float))
     known = waves[["wave", "number", "arms", SESSION]]
     found = numbers.merge(known, on=["wave", SESSION]).drop(columns="wave").rename(columns={"number": "wave"})
+    found.attrs = waves.attrs  # which a merge drops
     names = found[["place", "name"]].drop_duplicates()["name"].tolist()
     for (place, name), rows in found.rename(columns={SESSION: "person"}).groupby(["place", "name"], sort=False):
         if rows["wave"].nunique() > 1:
@@ -174,13 +175,14 @@ def _slopes(
     each_arm = np.eye(len(values))
     for value, own in zip(values, each_arm, strict=True):
         name, label = ".".join([outcome.name, *map(slug, (factor, value) if factor else ())]), f"{factor}: {value}"
-        groups, kinds = {factor or "group": value}, [("growth", label if factor else "all", own)]
+        groups, kinds = {factor or "group": value}, [("growth", name, label if factor else "all", own)]
         if value != values[0]:
-            kinds.append(("growth_difference", f"{label} minus {values[0]}", own - each_arm[0]))
-        for kind, words, weights in kinds:
+            versus = f"{name}.{slug(values[0])}"
+            kinds.append(("growth_difference", versus, f"{label} minus {values[0]}", own - each_arm[0]))
+        for kind, called, words, weights in kinds:
             interval, p = model.contrast(weights)
             said = f"Change of {outcome.title} from one wave to the next ({words}): {{}}"
-            known = (f"waves.{kind}.{name}", words, {**groups, "figure": kind}, size, interval, said)
+            known = (f"waves.{kind}.{called}", words, {**groups, "figure": kind}, size, interval, said)
             yield estimate(*known, NUMBER, "answers", further={"p": p})
 
 
@@ -239,7 +241,7 @@ def _bounds(outcome: WaveOutcome, factor: str, values: tuple[str, str], rows: pd
     for kind, figure, several in figures:
         if isfinite(figure):
             label = f"{factor}: {values[0]} minus {values[1]}, {kind}"
-            name = ".".join(["waves.bounds", outcome.name, kind, slug(factor), slug(values[0])])
+            name = ".".join(["waves.bounds", outcome.name, kind, *map(slug, (factor, *values))])
             known = (name, label, {factor: values[0], "bound": kind}, (size, size), middle(figure, several, size))
             said, further = f"{outcome.title} ({label}): {{}}", {"missing": float(missing)}
             yield estimate(*known, said, NUMBER, "participants", further=further)

@@ -119,13 +119,13 @@ def test_the_report_finds_the_attrition_and_the_growth_that_were_planted(weeks: 
     found = {one.name: one for finding in report.findings for one in finding.estimates}
     assert found["waves.attrition_test.companion"].further["p"] < 0.01
     assert found["waves.attrition.week-4.companion.warm"].value > 0.3 > found["waves.attrition.week-4"].value / 2
-    growth = found["waves.growth_difference.trust.companion.warm"]
+    growth = found["waves.growth_difference.trust.companion.warm.plain"]
     assert growth.further["p"] < 0.001
     assert (growth.low or 0) < GROWTH < (growth.high or 0)
     plain = found["waves.growth.trust.companion.plain"]
     assert (plain.low or 1) < 0 < (plain.high or -1)
-    bounds = [found[f"waves.bounds.trust.{kind}.companion.warm"].value for kind in ("lower", "upper")]
-    assert bounds[0] < found["waves.bounds.trust.observed.companion.warm"].value < bounds[1]
+    bounds = [found[f"waves.bounds.trust.{kind}.companion.warm.plain"].value for kind in ("lower", "upper")]
+    assert bounds[0] < found["waves.bounds.trust.observed.companion.warm.plain"].value < bounds[1]
     assert growth.participants == report.results.analysed == 2 * PEOPLE
     assert [stage.number for stage in flow_stages(report)] == [2 * PEOPLE] * 3
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from app.extensions.analysis.base import IN_FILE
 from app.extensions.analysis.data_frames import SESSION
 from app.extensions.analysis.intervals import Values
 from app.extensions.analysis.waves import (
@@ -108,12 +109,21 @@ def test_planted_growth_is_found_in_spite_of_attrition() -> None:
     waves, answers = study(240, [0.05, 0.25], [0.0, 0.4])
     found = named(growth(waves, answers, NO_SCORES))
     a, b = found["waves.growth.trust.arm.a"], found["waves.growth.trust.arm.b"]
-    difference = found["waves.growth_difference.trust.arm.b"]
+    difference = found["waves.growth_difference.trust.arm.b.a"]
     assert (a.low or 0) < 0 < (a.high or 0)
     assert (b.low or 0) < 0.4 < (b.high or 0)
     assert difference.value == pytest.approx(b.value - a.value)
     assert difference.further["p"] < 0.001
     assert (difference.n, difference.participants) == (len(answers), 240)
+
+
+def test_arms_are_compared_with_the_first_of_the_file_whoever_came_first() -> None:
+    waves, answers = study(120, [0.1, 0.1], [0.0, 0.4])
+    waves.attrs = {IN_FILE: {"arm": ("c", "b", "a")}}
+    found = named((*growth(waves, answers, NO_SCORES), *sensitivity(waves, answers, NO_SCORES)))
+    assert found["waves.growth_difference.trust.arm.a.b"].value < 0
+    assert found["waves.bounds.trust.observed.arm.a.b"].value < 0
+    assert not [name for name in found if name.endswith(".b.a")]
 
 
 def test_what_cannot_be_fitted_is_said_and_has_no_figures() -> None:
