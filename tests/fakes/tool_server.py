@@ -17,7 +17,6 @@ from mcp.server.mcpserver import Context
 from mcp.types import Tool
 from pydantic import BaseModel
 
-from app.tools.connection import SESSION_KEY
 from app.tools.packages import TOOL_SERVERS
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +60,7 @@ def desk(session: str, paid: Callable[[str], None] = PAID.append) -> MCPServer:
     @server.tool()
     async def book(context: Context) -> str:
         """Book what the session wants, for as long as a test holds it."""
-        paid(str((context.request_context.meta or {}).get(SESSION_KEY)))
+        paid(str((context.request_context.meta or {}).get("parley/session")))
         while HOLD_FILE in os.environ and Path(os.environ[HOLD_FILE]).exists():
             await asyncio.sleep(0.02)
         return "It is booked."
