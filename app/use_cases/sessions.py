@@ -9,6 +9,7 @@ from typing import Any
 from app.clock import Clock
 from app.session.service import Sessions
 from experiments.errors import NotPossible
+from experiments.events import ASKED
 from experiments.session.desk import Kind, unanswered
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
@@ -40,6 +41,8 @@ async def add_remark(
     person = person_of(database, stream) if kind in ("excluded", "included", "helped") else None
     streams = list(person.streams.values()) if person else []
     if kind == "helped":
+        if not any(event.kind == ASKED for one in {stream, *streams} for event in load(database, one)):
+            raise NotPossible("nobody asked for help in this session, so no one would see an answer")
         newest = streams[-1:]
         streams = newest if any(unanswered(load(database, one)) for one in {stream, *newest}) else []
     await sessions.remark(stream, kind, text, who)
