@@ -42,6 +42,10 @@ HEAD = (
     "<h2>Submissions at Prolific</h2><p>Approve, reject with a reason, write to participants and pay bonuses by "
     "Prolific’s API. Look first: the buttons for it come below the list.</p>"
 )
+REJECTING = (
+    "<p><b>Reject this submission?</b> Prolific does not pay the participant, who reads your text. It cannot be taken "
+    "back here.</p>"
+)
 Updates = Mapping[Any, Any]
 
 
@@ -69,6 +73,11 @@ class SubmissionsSection:
                 elem_id="submissions-reason",
             )
             self._ask = gr.Button("Ask Prolific for this", size="sm", elem_id="submissions-ask")
+            with gr.Column(visible=False, elem_classes="sure", elem_id="submissions-rejecting") as self._rejecting:
+                html_part(REJECTING)
+                with gr.Row(elem_classes="actions"):
+                    self._yes = gr.Button("Reject", size="sm", variant="stop", elem_id="submissions-reject-yes")
+                    self._no = gr.Button("Cancel", size="sm", elem_id="submissions-reject-no")
         with gr.Column(visible=False, elem_classes="sheet") as self._bonuses:
             self._sum = gr.Textbox(label="Type the sum of the bonuses", max_lines=1, elem_id="submissions-sum")
             self._pay = gr.Button("Pay bonuses by Prolific", variant="primary", elem_id="submissions-pay")
@@ -81,16 +90,21 @@ class SubmissionsSection:
             self._number,
             self._category,
         ]
-        self.outputs += [self._what, self._reason, self._bonuses, self._sum]
-        self._context.bind(self._what.input, self._fields, [self._what], [self._category], owner=True)
+        self.outputs += [self._what, self._reason, self._rejecting, self._bonuses, self._sum]
+        asked = [self._category, self._rejecting]
+        self._context.bind(self._what.input, self._fields, [self._what], asked, owner=True)
+        self._context.bind(
+            self._no.click, lambda *_: {self._rejecting: gr.update(visible=False)}, [], [self._rejecting], owner=True
+        )
         study = self._location.study
-        for button, act, given in (
-            (self._compare, _nothing, []),
-            (self._approve, _approve, []),
-            (self._ask, _ask, [self._number, self._what, self._category, self._reason]),
-            (self._pay, _pay, [self._sum]),
+        for button, does, given in (
+            (self._compare, self._acting(_nothing), []),
+            (self._approve, self._acting(_approve), []),
+            (self._ask, self._asks, [self._number, self._what, self._category, self._reason]),
+            (self._yes, self._acting(_reject), [self._number, self._category, self._reason]),
+            (self._pay, self._acting(_pay), [self._sum]),
         ):
-            self._context.bind(button.click, self._acting(act), [study, *given], self.outputs, owner=True)
+            self._context.bind(button.click, does, [study, *given], self.outputs, owner=True)
 
     def paint(self, user: CurrentUser, study: Study | None) -> Updates:
         """Without asking Prolific, which is done when somebody wants to know."""
@@ -107,7 +121,13 @@ class SubmissionsSection:
         }
 
     def _fields(self, user: CurrentUser, what: Any) -> Updates:
-        return {self._category: gr.update(visible=DECISIONS.get(text(what)) == "reject")}
+        rejects = DECISIONS.get(text(what)) == "reject"
+        return {self._category: gr.update(visible=rejects), self._rejecting: gr.update(visible=False)}
+
+    def _asks(self, user: CurrentUser, name: str, number: Any, what: Any, category: Any, said: Any) -> Updates:
+        if DECISIONS.get(text(what)) == "reject":
+            return {self._rejecting: gr.update(visible=True)}
+        return self._acting(_ask)(user, name, number, what, category, said)
 
     def _acting(self, act: Callable[..., str]) -> Callable[..., Updates]:
         def handle(user: CurrentUser, name: str, *values: Any) -> Updates:
@@ -148,6 +168,7 @@ class SubmissionsSection:
         return {
             self._number: nothing, self._what: gr.update(value=None), self._reason: "",
             self._category: gr.update(value=None, visible=False), self._sum: "",
+            self._rejecting: gr.update(visible=False),
         }  # fmt: skip
 
 
@@ -166,6 +187,10 @@ def _ask(recruited: RecruitedStudy, who: str, number: Any, what: Any, category: 
         raise NotPossible("Choose a session, and an action for Prolific.")
     ask(recruited, act, numbered(recruited, [int(number)]), who, text(said), text(category))
     return f"{what}: session {number}"
+
+
+def _reject(recruited: RecruitedStudy, who: str, number: Any, category: Any, said: Any) -> str:
+    return _ask(recruited, who, number, "reject", category, said)
 
 
 def _pay(recruited: RecruitedStudy, who: str, agreed: Any) -> str:

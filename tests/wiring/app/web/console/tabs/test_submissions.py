@@ -41,16 +41,16 @@ async def test_submissions_are_decided_and_paid_by_an_owners_word(at: At) -> Non
     changes = len(here.fake.changes)
     said = {"submissions-session": "2", "submissions-what": "reject", "submissions-category": "FAILED_CHECK"}
     for button, given in (
-        ("ask", {**said, "submissions-reason": "Bad."}),
-        ("ask", {**said, "submissions-reason": REASON, "submissions-category": "NONE"}),
-        ("ask", {**said, "submissions-reason": REASON, "submissions-session": "x"}),
+        ("reject-yes", {**said, "submissions-reason": "Bad."}),
+        ("reject-yes", {**said, "submissions-reason": REASON, "submissions-category": "NONE"}),
+        ("reject-yes", {**said, "submissions-reason": REASON, "submissions-session": "x"}),
         ("pay", {"submissions-sum": "0.49"}),
         ("pay", {"submissions-sum": ""}),
     ):
         refused = await researcher.on(f"submissions-{button}", "click", **given)
         assert 'role="alert"' in value(refused["note"])
     room.as_("analyst", "Bob")
-    for button in ("show", "approve", "ask", "pay"):
+    for button in ("show", "approve", "ask", "reject-yes", "pay"):
         refused = await researcher.on(f"submissions-{button}", "click", **{**said, "submissions-sum": "0.50"})
         assert 'role="alert"' in value(refused["note"])
     assert len(here.fake.changes) == changes, "what is refused changes nothing"
@@ -58,7 +58,10 @@ async def test_submissions_are_decided_and_paid_by_an_owners_word(at: At) -> Non
     message = {"submissions-session": "1", "submissions-what": "send a message", "submissions-reason": "Hello."}
     await researcher.on("submissions-ask", "click", **message)
     assert [one["body"] for one in here.fake.messages] == ["Hello."]
-    await researcher.on("submissions-ask", "click", **{**said, "submissions-reason": REASON})
+    asked = await researcher.on("submissions-ask", "click", **{**said, "submissions-reason": REASON})
+    assert asked["submissions-rejecting"]["visible"] is True
+    assert here.fake.submissions[bad]["status"] != "REJECTED", "not before a yes"
+    await researcher.on("submissions-reject-yes", "click", **{**said, "submissions-reason": REASON})
     await researcher.on("submissions-approve", "click")
     paid = await researcher.on("submissions-pay", "click", **{"submissions-sum": "0.25"})
     assert 'data-due="0' in value(paid["submissions"])
