@@ -22,6 +22,7 @@ from experiments.session.desk import is_ended_by_researcher
 from experiments.session.document import EDITED, Document, splice
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.fidelity import CHECKED
+from experiments.session.reminders import REMINDED
 from experiments.session.side_by_side import ComparisonRound, opening_replies, rounds
 from experiments.session.state import current_location, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
@@ -234,7 +235,6 @@ WORDS: Mapping[str, str] = {
     "time_given": "time given by a researcher",
     "subscribed": "asked to be reminded",
     "unsubscribed": "wants no more reminders",
-    "reminded": "reminder about to be sent",
     "reminder_sent": "reminder sent",
     "reminder_failed": "reminder failed",
 }
@@ -314,7 +314,7 @@ def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
     """The transcript of a session; without visits if it is withdrawn."""
     final = fold(events)
     noted = (event for event in final.events if event.kind in NOTES | {"withdrew"} or is_ended_by_researcher(event))
-    said = [remark(event) for event in noted]
+    said = [remark(study, event) for event in noted]
     known = SessionTranscript(
         begun_us=final.events[0].at_us if final.events else 0,
         language=language_of(study, final),
@@ -387,8 +387,10 @@ def _visits(stays: Mapping[str, _Stay], transcript_remarks: Sequence[TranscriptR
         before_us, first = stay.shown_us, max(first, until)
 
 
-def remark(event: Event) -> TranscriptRemark:
+def remark(study: Study, event: Event) -> TranscriptRemark:
     data = event.data
+    if event.kind == REMINDED:
+        return TranscriptRemark(event.seq, event.at_us, event.kind, _reminder(study, data))
     if event.kind == ANNOTATED:
         said = f"{data['annotator']}: {_in_words(data['values'])}"
         return TranscriptRemark(event.seq, event.at_us, event.kind, said, str(data["model"]))
@@ -401,6 +403,12 @@ def remark(event: Event) -> TranscriptRemark:
     parts = [_in_words(data[name]) for name in named if data.get(name)]
     parts += [f"{data['seconds'] // 60:,} minutes"] if event.kind == GIVEN else []
     return TranscriptRemark(event.seq, event.at_us, event.kind, ": ".join(parts), str(data.get("who", "")))
+
+
+def _reminder(study: Study, data: Data) -> str:
+    (wave,) = (one.wave for one in study.waves if one.id == data["wave"])
+    again = ", invited again" if data["round"] > 1 else ""
+    return f"of {wave} ({data['kind']}{again}) by {data['channel']}"
 
 
 def _in_words(value: Any) -> str:
@@ -428,14 +436,16 @@ class TimelineEntry:
     path: str
 
 
-def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
+def timeline(study: Study, events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
     begun_us = events[0].at_us if events else 0
     return tuple(
-        TimelineEntry(
-            number, event.at_us, event.at_us - begun_us, WORDS.get(event.kind, event.kind), event.by, event.path
-        )
+        TimelineEntry(number, event.at_us, event.at_us - begun_us, _words(study, event), event.by, event.path)
         for number, event in enumerate(events, 1)
     )
+
+
+def _words(study: Study, event: Event) -> str:
+    return f"reminded {_reminder(study, event.data)}" if event.kind == REMINDED else WORDS.get(event.kind, event.kind)
 
 
 def state_at(events: Sequence[Event], number: int) -> State:

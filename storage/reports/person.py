@@ -19,6 +19,7 @@ from experiments.plural import count
 from experiments.session.engine import fold
 from experiments.session.timing import by_path
 from experiments.study.location import State
+from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
 from experiments.views.transcript import remark
 from storage import tables
@@ -188,13 +189,13 @@ def _session_data(connection: Connection, studies: Studies, participants: Partic
         **_filled(whole, (*ids, *layout.factors)),
         "conditions": dict(state.factors),
         **found,
-        **_kept(connection, state, stream),
+        **_kept(connection, study, state, stream),
     }
 
 
-def _kept(connection: Connection, state: State, stream: str) -> dict[str, Any]:
+def _kept(connection: Connection, study: Study, state: State, stream: str) -> dict[str, Any]:
     """The data beside the tidy tables: payments, remarks, unsent texts, and the page's records."""
-    remarks = [remark(event) for event in state.events if event.kind in REMARKS]
+    remarks = [remark(study, event) for event in state.events if event.kind in REMARKS]
     return {
         "payments": [
             {"time": time(event.at_us), "amount": event.data["amount"], "file": event.data["file"]}

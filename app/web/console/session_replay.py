@@ -94,7 +94,7 @@ def replay(context: ConsoleContext, session: SessionRecord, number: int) -> str:
     """The page after the given number of events. What was chosen there and sent later is not known to be there yet."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
-    moment = timeline(events)[number - 1]
+    moment = timeline(study, events)[number - 1]
     seen = _seen(study, events, number)
     document = _document(context, session.entry.stream, study, events, seen, number)
     values = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}

@@ -14,6 +14,7 @@ from experiments.session.engine import fold, pending_tasks, screen
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, remark, state_at, timeline, transcript_of
+from tests.fakes import waves
 from tests.fakes.driven import Driven, small
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
@@ -42,7 +43,7 @@ def visits(study: Study, log: tuple[Event, ...]) -> tuple[StepVisit, ...]:
 @examples(50)
 def test_what_a_model_noted_is_told_without_the_signs_of_a_program(value: Any) -> None:
     noted = {"annotator": "effort", "model": "m", "values": {"low": value}}
-    told = remark(Event(1, 0, "model", "", "annotated", noted))
+    told = remark(study(NAMES[0]), Event(1, 0, "model", "", "annotated", noted))
     assert told.text.startswith("effort: low: ")
     assert not re.search(r"None|True|False|[\[\](){}']", told.text)
 
@@ -111,7 +112,7 @@ def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int)
 @examples(8)
 def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: str, seed: str) -> None:
     log = whole(name, seed)
-    line = timeline(log)
+    line = timeline(study(name), log)
     assert [moment.number for moment in line] == [event.seq for event in log]
     assert line[0].since_us == 0
     assert all(moment.words for moment in line)
@@ -137,3 +138,10 @@ def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
         [("excluded", "a friend", "Ada")],
     ]
     assert [(one.kind, one.text, one.who) for one in told.remarks] == [("included", "no friend", "Bob")]
+
+
+def test_a_reminder_names_its_wave() -> None:
+    data = {"wave": "week-2", "round": 1, "kind": "opening", "channel": "webhook", "number": 1, "attempt": 1}
+    sent = Event(1, 0, "system", "", "reminded", data)
+    for words in (remark(waves.study(), sent).text, timeline(waves.study(), [sent])[0].words):
+        assert [part for part in ("Week 2", "opening", "webhook") if part not in words] == []
