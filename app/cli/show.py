@@ -124,7 +124,7 @@ def status(
         SAME_ID: flags.get(SAME_ID, 0),
         UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
         "link_problems": [
-            {**asdict(one), "why": why, "to_do": to_do}
+            {**asdict(one), "last_us": one.last_us if as_json else iso(one.last_us), "why": why, "to_do": to_do}
             for one, why, to_do in problem_rows(link_problems(database, found.name))
         ],
         **({"retention": plan.as_json()} if as_json else {"due to be deleted": _due(plan)}),

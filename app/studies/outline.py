@@ -95,6 +95,8 @@ def _services(study: Study) -> Iterator[Branch]:
 
 def _opening(wave: Wave, *, first: bool) -> str:
     opens, until = wave.opens, f", can be started for {wave.open_for}" if wave.open_for else ""
+    until += f", late for {wave.grace} more" if wave.grace else ""
+    until += f"; if missed: {wave.missed.replace('_', ' ')}" if wave.open_for and not first else ""
     if opens is None:
         return f"opens {'with the study' if first else 'when the wave before is over'}{until}"
     at = f" at {opens.at}" if opens.at else ""

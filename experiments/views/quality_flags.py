@@ -47,8 +47,8 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "unattended": "had a screen that ran out of time with nobody there",
         "waits_for_help": "asked for help without an answer",
         "helped": "had a request for help answered by a researcher",
-        "time_given": "were given time by a researcher",
-        "ended_by_researcher": "were ended by a researcher",
+        "time_given": "was given time by a researcher",
+        "ended_by_researcher": "was ended by a researcher",
         "same_id": "used a recruiter ID that another session had used",
         "unreadable_id": "started from a link whose ID could not be taken",
     }

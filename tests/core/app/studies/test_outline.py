@@ -56,9 +56,13 @@ def test_waves_and_what_serves_them_are_in_the_outline() -> None:
     parts = [(part.kind, part.text) for part in found if part.kind not in ("model", "factor", "flow")]
     assert parts == [
         ("wave", "Week 1: opens with the study"),
-        ("wave", "Week 2: opens 7 days after the end of the wave before, at 09:00, can be started for 2 days"),
-        ("wave", "Evening: opens 10 hours after the end of week-2, can be started for 6 hours"),
-        ("wave", "Last: opens on 2027-04-20 at 08:30, can be started for 1 week"),
+        (
+            "wave",
+            "Week 2: opens 7 days after the end of the wave before, at 09:00, can be started for 2 days, "
+            "late for 12 hours more; if missed: invite again",
+        ),
+        ("wave", "Evening: opens 10 hours after the end of week-2, can be started for 6 hours; if missed: go on"),
+        ("wave", "Last: opens on 2027-04-20 at 08:30, can be started for 1 week; if missed: drop"),
         ("reminders", "by mail: opening, 6 hours before closing"),
         ("memory", "for each help: alone: none, assistant: transcript"),
         ("help", "Within a day."),
