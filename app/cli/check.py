@@ -18,6 +18,7 @@ from app.bots.dry_run import estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import AnyStudy, AsJson, ReplyTokens, any_study, option, settings_in_use, with_saved
 from app.cli.printing import echo, err, out, show
+from app.clock import SystemClock
 from app.errors import ArgumentInvalid
 from app.extension import study_advice
 from app.session.replies.model_check import untested_advice
@@ -30,6 +31,7 @@ from app.use_cases.costs import REPLY_TOKENS, told_estimate, tried
 from app.use_cases.remind import unsendable_reminders
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
+from experiments.study.checks.waves_check import past_openings
 from experiments.study.study import Study
 from experiments.views.translatable_texts import unused_translations
 
@@ -114,7 +116,8 @@ def _load_checked(reference: str) -> Study:
 
 
 def _advice_here(study: Study) -> Iterator[str]:
-    """Yield advice on replies that are not streamed, models not tested, and reminders that cannot be sent from here."""
+    """Yield advice on replies that are not streamed, models not tested, reminders that cannot be sent from here, and
+    dates that are past."""
     models = study.file.models
     yield from streaming_advice(models)
     asked = {label: model for label, model in models.items() if asks_servers(model.backend)}
@@ -124,6 +127,7 @@ def _advice_here(study: Study) -> Iterator[str]:
         yield from map(" ".join, unsendable_reminders(study, settings))
     if database is not None:
         database.dispose()
+    yield from past_openings(study, SystemClock().now_us())
 
 
 def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:

@@ -28,6 +28,7 @@ from app.use_cases.remind import unsendable_reminders
 from app.use_cases.studies import publish_study
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
+from experiments.study.checks.waves_check import past_openings
 from experiments.study.sections.dataset_info import DatasetInfo
 from storage.db.engine import open_database
 from storage.errors import StorageError
@@ -41,6 +42,7 @@ NEXT = {
     "paused": "The study is paused. New sessions get this version once it is opened again.",
     "closed": "The study is closed. New sessions get this version if it is opened again.",
 }
+STAY = "Who has begun stays with the version of their first wave, in all waves."
 
 
 @command("new")
@@ -57,7 +59,8 @@ def new(
 
 @command("publish")
 def publish_(file: StudyFile) -> None:
-    """New sessions get this version; running sessions keep theirs. `dataset:` becomes the metadata of its data."""
+    """New sessions get this version; running sessions, and people in all their waves, keep theirs. `dataset:` becomes
+    the metadata of its data."""
     study = load_study(file)
     settings, database = with_saved(settings_in_use())
     database = database or open_database(settings.database_url)
@@ -69,9 +72,11 @@ def publish_(file: StudyFile) -> None:
             f"A different file was published as version {study.file.version} before: increase `version:` with each "
             "change to tell versions apart."
         )
-    for what, to_do in unsendable_reminders(study, settings):
-        warn(f"{what} {to_do}")
+    for words in (*map(" ".join, unsendable_reminders(study, settings)), *past_openings(study, SystemClock().now_us())):
+        warn(words)
     echo(NEXT[done.state].format(name=study.name))
+    if study.waves:
+        echo(STAY)
 
 
 @command("metadata")

@@ -381,7 +381,8 @@ class StudyFile(StrictModel):
     """Facts that the study does not contain, for the data-protection document (`parley privacy`). Not part of the
     study's hash."""
     waves: tuple[Wave, ...] | None = None
-    """The visits of a longitudinal study, in order; each has a `flow` of its own, in place of the study's."""
+    """The visits of a longitudinal study, in order; each has a `flow` of its own, in place of the study's. People stay
+    with the version of their first."""
     flow: tuple[Node, ...] = ()
     """The phases, loops and steps, in order. The last is a `finish` step. Every study has either `flow` or `waves`."""
     schema_: str | None = Field(default=None, alias="$schema")

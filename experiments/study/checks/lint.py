@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from experiments.plural import count
 from experiments.study.checks.option_order_check import order_advice
-from experiments.study.checks.sections_check import embed_advice, fidelity_advice
+from experiments.study.checks.sections_check import embed_advice, fidelity_advice, reminder_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -58,6 +58,7 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_revealing(study),
         *embed_advice(study),
         *fidelity_advice(study),
+        *reminder_advice(study),
         *order_advice(study),
         *_consent(study),
     ]

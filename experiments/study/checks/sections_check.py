@@ -13,7 +13,8 @@ from experiments.study.sections.attachments import Attach, KindsByFactor
 from experiments.study.sections.fidelity import FidelityRule
 from experiments.study.sections.memory import MADE, MemoryByFactor
 from experiments.study.sections.model_spec import ModelSpec, PickByFactor, pick_faults
-from experiments.study.sections.reminders import BEFORE, PLACEHOLDERS
+from experiments.study.sections.reminders import BEFORE, PLACEHOLDERS, Reminder
+from experiments.study.sections.waves import later_us, zone_of
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.texts import fill, names, undefined
@@ -186,6 +187,20 @@ def reminder_faults(study: Study) -> Iterator[ValidationIssue]:
             *_reminder_text(study, one.subject, f"{at}.subject"),
             *_reminder_text(study, one.text, f"{at}.text"),
         )
+
+
+def reminder_advice(study: Study) -> Iterator[str]:
+    for number, one in enumerate(study.file.reminders.send if study.file.reminders else ()):
+        if never := [wave.wave for wave in study.waves[1:] if not _comes(one, wave.open_for)]:
+            why = "they have no `open_for`, or are not open then"
+            yield f"reminders.send[{number}].when: `{one.when}` never comes in {', '.join(never)}: {why}."
+
+
+def _comes(reminder: Reminder, open_for: str | None) -> bool:
+    zone = zone_of("")
+    closes_us = later_us(0, open_for, zone) if open_for else None
+    due_us = reminder.due_us(0, closes_us, zone)
+    return due_us is not None and due_us >= 0 and (closes_us is None or due_us < closes_us)
 
 
 def _reminder_text(study: Study, text: str, at: str) -> Iterator[ValidationIssue]:

@@ -84,6 +84,16 @@ def _never_open(waves: tuple[Wave, ...]) -> Iterator[ValidationIssue]:
             yield ValidationIssue(f"waves[{number}].opens.on", words)
 
 
+def past_openings(study: Study, now_us: int) -> Iterator[str]:
+    """Yield advice on dates that are past everywhere on earth."""
+    for number, wave in enumerate(study.waves):
+        if wave.opens and wave.opens.on and opening_us(wave.opens, 0, WEST) <= now_us:
+            closes_us = later_us(opening_us(wave.opens, 0, WEST), wave.open_for, WEST)
+            over = wave.open_for and later_us(closes_us, wave.grace, WEST) <= now_us
+            then = "nobody can take it any more" if over else "it opens as soon as the wave before is over"
+            yield f"waves[{number}].opens.on: {wave.opens.on} is past, so {then}."
+
+
 def _erased_before(file: StudyFile) -> Iterator[ValidationIssue]:
     """Check the periods of retention: people must not be erased while they may still come back."""
     for key, period in (("keep_ids_for", file.keep_ids_for), ("keep_for", file.keep_for)):

@@ -25,6 +25,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import TESTING, Refresh, StudyView, Updates, check, check_file, load_view, tested
 from app.web.console.study_tab.versions import changes
 from app.web.console.tab import TabLocation, html_part, meanwhile
+from experiments.study.checks.waves_check import past_openings
 from problems.errors import ParleyError
 from problems.text import clean
 from storage.registers.study_versions import difference
@@ -182,7 +183,10 @@ class EditorSection:
             seen=seen,
             lines=changes(diff),
             twins=others_of_number(seen.versions, study),
-            unsendable=unsendable_reminders(study, self._context.settings),
+            reminding=[
+                *map(" ".join, unsendable_reminders(study, self._context.settings)),
+                *past_openings(study, self._context.clock.now_us()),
+            ],
             untested=untested_advice(study.file.models, self._context.settings),
             unready=asyncio.run(configuration_errors(study.file.models.values(), self._context.settings)),
         )

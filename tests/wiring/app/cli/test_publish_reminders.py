@@ -22,7 +22,8 @@ MAIL = {"PARLEY_MAIL_HOST": "127.0.0.1", "PARLEY_MAIL_FROM": "lab@example.org", 
 def test_reminders_that_cannot_be_sent_are_said_by_check_publish_and_serve(
     settings: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = studies.write(tmp_path, reminders.FILE | {"reminders": {"channels": ["mail"], "send": [{}]}})
+    past = [reminders.FILE["waves"][0], reminders.FILE["waves"][1] | {"opens": {"on": "2026-01-01"}}]
+    file = studies.write(tmp_path, reminders.FILE | {"waves": past, "reminders": {"channels": ["mail"], "send": [{}]}})
     checked = json.loads(parley("check", str(file), "--bots", "0", "--json", folder=tmp_path, **settings).stdout)
     published = parley("publish", str(file), folder=tmp_path, **settings)
     with_settings = settings_for(
@@ -33,3 +34,4 @@ def test_reminders_that_cannot_be_sent_are_said_by_check_publish_and_serve(
     let_go(database)
     said = " ".join(checked["advice"]), published.stdout + published.stderr, "".join(capsys.readouterr())
     assert ["PARLEY_MAIL_HOST" in text for text in said] == [not settings] * 3
+    assert ["waves[1].opens.on: " in text for text in said] == [True, True, False]

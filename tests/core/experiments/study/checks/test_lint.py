@@ -10,6 +10,7 @@ from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
+from tests.fakes import waves
 
 CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
 ASKED = {
@@ -87,3 +88,20 @@ PAYS = {"bonus": [{"per": "completion", "amount": 1}]}
 )
 def test_each_rule_advises_at_its_place(flow: list[dict[str, Any]], keys: dict[str, Any], where: list[str]) -> None:
     assert places(study_of(CONSENT, *flow, **keys)) == where
+
+
+@pytest.mark.parametrize(
+    ("when", "advised"),
+    [
+        ("opening", []),
+        ("47 hours after opening", ["Evening"]),
+        ("2 days after opening", ["Week 2", "Evening"]),
+        ("6 hours before closing", []),
+        ("7 hours before closing", ["Evening"]),
+        ("1 week before closing", ["Week 2", "Evening"]),
+    ],
+)
+def test_a_reminder_that_never_comes_in_a_wave_is_named_with_it(when: str, advised: list[str]) -> None:
+    found = waves.study(reminders={"channels": ["mail"], "send": [{"when": when}]})
+    words = [one for one in advice(found, None) if one.startswith("reminders.send[0].when: ")]
+    assert [wave.wave for wave in found.waves if any(wave.wave in one for one in words)] == advised
