@@ -18,8 +18,10 @@ from starlette.routing import Route
 from app.session.service import SessionService
 from app.session.signed_links import RETURN_PARAMETER
 from app.web.participant.start_page import not_found_page, render_page
+from app.web.participant.wave_pages import is_closed_for
 from experiments.events import Action
 from experiments.session.reminders import SUBSCRIBED, UNSUBSCRIBED, wants_none
+from experiments.session.waves import next_window, wave_schedule
 from experiments.study.sections.reminders import Channel
 from storage.registers.contacts import MAIL, PROLIFIC, Contacts
 from storage.registers.participants import Participants
@@ -52,10 +54,14 @@ class ReminderPage:
 
     async def show(self, request: Request, *, fault: bool = False) -> Response:
         found = await self._person(request)
-        session = await self._service.reload(found.first) if found else None
-        if found is None or session is None or session.study.file.reminders is None:
+        if isinstance(found, Response):
+            return found
+        session = await self._service.reload(found.first)
+        if session is None or session.study.file.reminders is None:
             return not_found_page(request)
         say, reached = session.study.translate, await asyncio.to_thread(self._reached, found)
+        window = next_window(wave_schedule(session.study, found.history, self._service.now_us()))
+        closed = await asyncio.to_thread(is_closed_for, self._contacts.database, found)
         return render_page(
             "reminders.html.j2",
             session.language,
@@ -65,6 +71,9 @@ class ReminderPage:
             reminded=any(reached.values()) and not wants_none(session.state.events),
             ended=wants_none(session.state.events),
             asks=_asks(reached),
+            mailed=reached.get(MAIL, False),
+            over=window is None or closed,
+            back=f"../{found.study}?{request.url.query}",
             fault=fault,
         )
 
@@ -74,7 +83,9 @@ class ReminderPage:
         if "address" in form and not (len(address) <= MOST_CHARS and _ADDRESS.fullmatch(address)):
             return await self.show(request, fault=True)
         found = await self._person(request)
-        if found is None or (address and not _asks(await asyncio.to_thread(self._reached, found))):
+        if isinstance(found, Response):
+            return found
+        if address and not _asks(await asyncio.to_thread(self._reached, found)):
             return not_found_page(request)
         if address:
             await asyncio.to_thread(self._contacts.save_address, found.study, found.id, address)
@@ -90,13 +101,18 @@ class ReminderPage:
         channels = [name for name in reminders.channels if name in self._channels] if reminders else []
         return {name: self._contacts.reach(person, name) is not None for name in channels}
 
-    async def _person(self, request: Request) -> Person | None:
-        """The person of the link; None if it is not valid, or if the person has withdrawn."""
-        token = request.query_params.get(RETURN_PARAMETER, "")
-        id_ = self._participants.returning_person(request.path_params["study"], token)
-        return await self._service.person(id_) if id_ else None
+    async def _person(self, request: Request) -> Person | Response:
+        """The person of the link, or the page for one that is not valid, or of somebody who has withdrawn."""
+        study, token = request.path_params["study"], request.query_params.get(RETURN_PARAMETER, "")
+        id_ = self._participants.returning_person(study, token)
+        found = await self._service.person(id_) if id_ else None
+        if id_ and found is None:
+            return RedirectResponse(f"../{study}?{request.url.query}", status_code=303)
+        return found or not_found_page(request)
 
 
 def _asks(reached: Mapping[Channel, bool]) -> bool:
-    """Return True if the page asks for an address; Prolific does not allow to ask its participants for one."""
-    return MAIL in reached and not reached.get(PROLIFIC)
+    """Return True if the page asks for an address: not if a channel before mail reaches the person. Prolific does not
+    allow to ask its participants for one."""
+    first = next((name for name, reaches in reached.items() if reaches or name == MAIL), None)
+    return first == MAIL and not reached.get(PROLIFIC)

@@ -141,17 +141,18 @@ class StartPage:
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who, framed=framed)
         found, part = await self._waves.arrive(found, who)
-        if part is not None and (part.upcoming or await self._waves.is_closed(part)):
-            return await self._between(part)
+        closed = part is not None and await self._waves.is_closed(part)
+        if part is not None and (part.upcoming or closed):
+            return self._between(part, closed=closed)
         known = found.live or found.ended
         refused = known is None and part is None and await self._refused(request, offer, who, found, language)
         if refused:
             return refused
         language = part.language if part else found.live.language if found.live else language
-        response = render_page(
+        response = _around(
+            study,
             "start.html.j2",
             language,
-            title=study.translate(study.file.title, language),
             returns=found.live is not None,
             ended=known is not None and bool(known.state.outcome),
             code=known is not None and bool(known.state.outcome and end_page(known.study, known.state).code),
@@ -159,8 +160,7 @@ class StartPage:
             ticket=self._tickets.new(study.name, with_cookie=True),
             choices=[] if found.live or part else _choices(request, study),
             waves=bool(study.waves),
-            part=part.heading if part else "",
-            until=self._waves.values(part)["times"][1] if part else None,
+            part=self._waves.values(part) if part else None,
             framed=study.name if framed else "",
         )
         if not framed:
@@ -308,12 +308,11 @@ class StartPage:
         person = await self._service.person(stream=session.stream) if session else None
         return RedirectResponse(self._waves.path(person) if person else "/", status_code=303)
 
-    async def _between(self, part: NextPart) -> Response:
+    def _between(self, part: NextPart, *, closed: bool) -> Response:
         """The page that says when the next part opens, or that the study is closed."""
-        if await self._waves.is_closed(part):
-            return notice_page(part.study, "closed", part.language)
-        ticket = self._tickets.new(part.study.name)
-        return _around(part.study, "next_part.html.j2", part.language, ticket=ticket, **self._waves.values(part))
+        ticket, values = self._tickets.new(part.study.name), self._waves.values(part, closed=closed)
+        page = "closed" if closed else "next_part"
+        return _around(part.study, "next_part.html.j2", part.language, ticket=ticket, part=values, framed="", page=page)
 
     async def calendar(self, request: Request) -> Response:
         offer = await self._offer(request)

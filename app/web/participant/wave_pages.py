@@ -59,6 +59,11 @@ def return_path(participants: Participants, person: Person, below: str = "") -> 
     return f"/s/{person.study}{below}?{query}"
 
 
+def is_closed_for(database: Database, person: Person) -> bool:
+    """Return True if the study is closed also for those who take part already."""
+    return person.origin == Origin.PERSON and operations_of(database, person.study).closed is not None
+
+
 class WavePages:
     def __init__(
         self,
@@ -89,9 +94,7 @@ class WavePages:
         return replace(found, live=found.live and last, ended=found.ended and last), None
 
     async def is_closed(self, part: NextPart) -> bool:
-        """Return True if the study is closed also for those who take part already."""
-        operations = await asyncio.to_thread(operations_of, self._database, part.study.name)
-        return part.person.origin == Origin.PERSON and operations.closed is not None
+        return await asyncio.to_thread(is_closed_for, self._database, part.person)
 
     async def identity(self, part: NextPart, claim: IdentityClaim, stream: str) -> Mapping[str, Any] | None:
         """The identity to store for the session of a later wave: that of the first, with this link's submission."""
@@ -101,14 +104,16 @@ class WavePages:
         same = claim.person is not None and (claim.person.recruiter, claim.person.id) == (first.recruiter, first.id)
         return self._participants.entry_of_wave(claim.person if same and claim.person else first, stream)
 
-    def values(self, part: NextPart) -> Mapping[str, Any]:
+    def values(self, part: NextPart, *, closed: bool = False) -> Mapping[str, Any]:
         window, zone = part.window, zone_of(part.person.history.zone)
         until_us = window.until_us if window.state == "late" else window.closes_us
         wait_us = (window.opens_us or 0) - self._service.now_us()
         reminders = part.study.file.reminders
-        reminded = reminders is not None and not set(reminders.channels).isdisjoint(self._reminds_by)
+        reminded = not closed and reminders is not None and not set(reminders.channels).isdisjoint(self._reminds_by)
         return {
             "heading": part.heading,
+            "closed": closed,
+            "upcoming": part.upcoming and not closed,
             "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, until_us)],
             "zone": zone.key,
             "wait_ms": max(0, wait_us) // 1000 + 1,

@@ -7,8 +7,14 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 for (const place of document.querySelectorAll("[data-zone]")) place[place.matches("input") ? "value" : "textContent"] = timeZone;
 const spoken = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
 for (const time of document.querySelectorAll("time")) time.textContent = spoken.format(new Date(time.dateTime));
-// When it is time, the page is asked for anew. By the clock on the wall, as timers stop while a computer sleeps.
+// When it is time, the page is asked for anew, once the server answers. By the clock on the wall, as timers stop while a
+// computer sleeps.
+const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
+const answers = () => fetch(location.href, { method: "HEAD" }).then(({ status }) => status < 500, () => false);
 for (const { dataset } of document.querySelectorAll("[data-wait-ms]")) {
-  const begun = Date.now();
-  setInterval(() => { if (Date.now() - begun >= dataset.waitMs) location.replace(location.href); }, 1000);
+  (async () => {
+    for (const begun = Date.now(); Date.now() - begun < dataset.waitMs;) await sleep(1000);
+    while (!(await answers())) await sleep(5000 * (1 + Math.random())); // not all at once when it is back
+    location.replace(location.href);
+  })();
 }

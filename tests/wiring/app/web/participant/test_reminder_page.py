@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.clock import VirtualClock
+from app.session.service import Sessions
 from experiments.session.reminders import SUBSCRIBED, UNSUBSCRIBED
 from storage.log.event_log import load
 from storage.registers.contacts import Contacts
 from storage.registers.participants import Participants
 from storage.registers.persons import people
+from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.reminders import FILE, FIRST_US
@@ -26,12 +29,12 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @asynccontextmanager
-async def between(folder: Path, query: str = "") -> AsyncIterator[tuple[Served, HttpBot, str]]:
+async def between(folder: Path, query: str = "", **more: Any) -> AsyncIterator[tuple[Served, HttpBot, str]]:
     """Somebody between two waves, in another browser, and the link of the page."""
     file = {name: value for name, value in FILE.items() if name != "languages"}
     path = studies.write(folder, file)
     async with (
-        serving(settings_for(folder, **MAIL), path, clock=VirtualClock(FIRST_US)) as served,
+        serving(settings_for(folder, **MAIL, **more), path, clock=VirtualClock(FIRST_US)) as served,
         HttpBot(served.url, "1") as bot,
         HttpBot(served.url, "2") as other,
     ):
@@ -70,11 +73,38 @@ async def test_an_address_is_taken_and_one_click_of_a_mail_program_ends_it(tmp_p
         assert await post(bot, link, "address=ada%40example.org") == 303
         assert (kinds(served), address(served)) == ([SUBSCRIBED], "ada@example.org")
         page = (await bot.send("GET", link)).text
-        assert 'name="address"' not in page
+        assert 'name="address"' in page, "it can be changed"
         assert "ada@" not in page
-        assert kinds(served) == [SUBSCRIBED], "a scanner of links changes nothing"
+        assert await post(bot, link, "address=ada%40example.com") == 303
+        assert (kinds(served), address(served)) == ([SUBSCRIBED] * 2, "ada@example.com")
+        assert kinds(served) == [SUBSCRIBED] * 2, "a scanner of links changes nothing"
         assert await post(bot, link, ONE_CLICK) == 303
-        assert (kinds(served), address(served)) == ([SUBSCRIBED, UNSUBSCRIBED], None)
+        assert (kinds(served), address(served)) == ([SUBSCRIBED, SUBSCRIBED, UNSUBSCRIBED], None)
+
+
+async def test_an_address_is_asked_for_where_mail_comes_first_though_a_webhook_reaches_everybody(
+    tmp_path: Path,
+) -> None:
+    hook = {"reminder_webhook_url": "https://hook.example.org/", "reminder_webhook_secret": SECRET}
+    async with between(tmp_path, **hook) as (served, bot, link):
+        page = (await bot.send("GET", link)).text
+        assert 'name="address"' in page
+        assert page.count("<form") == 2, "and the others can be ended"
+        back = page.partition('href="')[2].partition('"')[0]
+        assert 'data-page="next_part"' in (await bot.send("GET", f"/s/weeks/{back}")).text
+        set_status(served.database, "weeks", "closed", {"why": "x"}, by="researcher", at_us=FIRST_US)
+        assert "<form" not in (await bot.send("GET", link)).text, "nobody is reminded of a closed study"
+
+
+async def test_the_link_of_somebody_who_withdrew_says_so(tmp_path: Path) -> None:
+    async with between(tmp_path) as (served, bot, link):
+        (person,) = people(served.database, "weeks", "person")
+        sessions = Sessions(served.database, VirtualClock(FIRST_US))
+        await sessions.withdraw(person.first)
+        await sessions.close()
+        answer = await bot.send("GET", link)
+        assert answer.status_code == 303
+        assert (await bot.send("GET", f"/s/weeks/{answer.headers['location']}")).status_code == 410
 
 
 async def test_nobody_can_make_the_link_or_use_it_for_another_study(tmp_path: Path) -> None:

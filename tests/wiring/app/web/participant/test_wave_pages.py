@@ -23,6 +23,7 @@ from experiments.study.screen import NextPartBlock
 from storage.log.seats import query_params
 from storage.registers.origins import Origin
 from storage.registers.persons import people
+from storage.registers.study_status import set_status
 from storage.reports.monitoring.sessions import median_minutes, over_time
 from storage.reports.sessions import outcomes
 from tests.fakes import studies, waves
@@ -149,6 +150,22 @@ async def test_between_parts_are_the_code_a_contact_and_the_last_page_with_help_
         await add_remark(remarks, served.database, bot.stream, "helped", "On Sunday.", "ada")
         await remarks.close()
         assert not [*asking_for_help(served.database, study, StudyStatus(), now_us)]
+
+
+async def test_who_has_taken_part_keeps_their_code_and_ways_when_the_next_part_opens_and_when_the_study_closes(
+    tmp_path: Path,
+) -> None:
+    async with between(tmp_path, contact="lab@example.org") as (served, clock, bot, link):
+        clock.set(waves.us("2027-03-28 10:00", "UTC"))
+        for name in ("start", "closed"):
+            page = (await bot.send("GET", link)).text
+            assert f'data-page="{name}"' in page
+            for part in (">W1<", 'name="last"', 'href="mailto:lab@example.org"'):
+                assert part in page, (name, part)
+            if name == "start":
+                set_status(served.database, "weeks", "closed", {"why": "x"}, by="researcher", at_us=clock.now_us())
+        assert 'data-wait-ms="' not in page
+        assert (await bot.send("POST", link, data=ticket("weeks", last="yes"))).headers["location"] == "/"
 
 
 async def test_an_embedded_last_page_has_the_persons_own_link_to_the_next_part(tmp_path: Path) -> None:
