@@ -54,7 +54,7 @@ from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.payments.retention import RetentionPlan, retention_plan
-from storage.registers.link_problems import link_problems
+from storage.registers.link_problems import LinkProblem, link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.reminders import reminder_counts
 from storage.registers.studies import Studies
@@ -78,7 +78,7 @@ WAVE_STATES: Mapping[WaveState, str] = {
     "late": "late",
     "live": "in progress",
     "done": "completed",
-    "missed": "missed",
+    "missed": "not completed",
     "dropped": "dropped out",
 }
 
@@ -118,13 +118,13 @@ def status(
         "state": operations.state,
         "reason": operations.closed_reason,
         "wanted": wanted_overall(quotas),
-        "outcomes": now.outcomes,
+        "sessions" if found.file.waves and not as_json else "outcomes": now.outcomes,
         "cells": _cells(found, now, quotas),
         **(_waves(wave_monitor(database, found, origin, now_us), as_json) if found.waves else {}),
         SAME_ID: flags.get(SAME_ID, 0),
         UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
         "link_problems": [
-            {**asdict(one), "last_us": one.last_us if as_json else iso(one.last_us), "why": why, "to_do": to_do}
+            {**_link_problem(one, as_json), "why": why, "to_do": to_do}
             for one, why, to_do in problem_rows(link_problems(database, found.name))
         ],
         **({"retention": plan.as_json()} if as_json else {"due to be deleted": _due(plan)}),
@@ -139,6 +139,11 @@ def status(
     show(data, as_json)
 
 
+def _link_problem(problem: LinkProblem, as_json: bool) -> dict[str, Any]:
+    found = asdict(problem)
+    return found if as_json else {"last": iso(found.pop("last_us")), **found}
+
+
 def _waves(seen: WaveMonitor, as_json: bool) -> dict[str, Any]:
     """As a table: a row for each wave, with all its states and how many of each arm are lost."""
     if as_json:
@@ -151,7 +156,7 @@ def _waves(seen: WaveMonitor, as_json: bool) -> dict[str, Any]:
         }
         for wave, states in seen.states.items()
     ]
-    return {"waves": rows, "p_of_equal_attrition": seen.p}
+    return {"people": rows, "p_of_equal_attrition": seen.p}
 
 
 def _cells(study: Study, counts: SessionCounts, caps: Any) -> dict[str, Any]:
