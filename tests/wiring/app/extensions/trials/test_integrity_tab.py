@@ -241,7 +241,7 @@ async def test_exclusions_are_decided_from_evidence_alone_and_recorded(tmp_path:
 
         said = here | {"integrity-chosen": "3"}
         refused = await researcher.on("integrity-exclude", "click", **said, **{"integrity-why": "integrity: "})
-        assert "give the reason" in value(refused["note"])
+        assert "note bad" in value(refused["note"])
         done = await researcher.on("integrity-exclude", "click", **said, **{"integrity-why": "copy of 1"})
         assert 'class="excluded"' in value(done["integrity-list"])
         assert (visible(done["integrity-exclude"]), visible(done["integrity-include"])) == (False, True)
