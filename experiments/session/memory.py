@@ -1,6 +1,6 @@
 """Memory of models of a person's earlier waves: the part in their prompts, and its origin.
 
-    recalled {kind, talks, facts, confirmed}     of what a model makes a memory, as `history_of` has it
+    recalled {kind, talks, facts, sources}       of what a model makes a memory, as `history_of` has it
     remembered {kind, text, sha256, from, cut}   what prompts hold from here on, to the letter; empty if there is
                                                  nothing, or no model made it (`failed` says why)
     proposed {facts}                             statements that a model proposes to the participant
@@ -44,13 +44,21 @@ def kind_of_memory(study: Study, state: State) -> MemoryKind:
 
 
 def history_of(states: Sequence[State], before: Data | None = None, until: float = inf) -> dict[str, Any]:
-    """The history up to an event: `facts` confirmed last, their wave (`confirmed`), and later `talks` (`said`)."""
-    known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts", "confirmed")}
+    """The history up to an event: `facts` confirmed last, the waves of each (`sources`), and later `talks` (`said`)."""
+    known: dict[str, Any] = {name: list((before or {}).get(name, ())) for name in ("talks", "facts")}
+    # an older version recorded only in which wave all of them were confirmed
+    known["sources"] = (before or {}).get("sources") or [(before or {}).get("confirmed", [])] * len(known["facts"])
     for state in states:
         wave, since = str(state.enrolled.get("wave", "")), 0
         for event in state.events:
             if event.kind == REMEMBERED and "checked" in event.data and event.seq < until:
-                known, since = {"talks": [], "facts": event.data["facts"], "confirmed": [wave]}, event.seq
+                kept = [one for one in event.data["checked"] if one["text"]]
+                known = {
+                    "talks": [],
+                    "facts": event.data["facts"],
+                    "sources": [one.get("from", [wave]) for one in kept],
+                }
+                since = event.seq
         talks = ([*_said([one for one in facts if since < one.seq < until])] for facts in state.facts.values())
         known["talks"] += [{"wave": wave, "said": said} for said in talks if said]
     return known
@@ -83,7 +91,9 @@ def _remembered(kind: MemoryKind, text: str, cut: int, waves: Iterable[str], **m
     return Fact(REMEMBERED, {"kind": kind, "text": text, "sha256": digest, "from": waves, "cut": cut, **more})
 
 
-def remembered_facts(location: Location, facts: Sequence[str], waves: Iterable[str], **more: Any) -> Fact:
+def remembered_facts(location: Location, facts: Sequence[str], sources: Iterable[Sequence[str]], **more: Any) -> Fact:
+    """`sources` are the waves of each."""
+    waves = (wave for each in sources for wave in each)
     text, cut = newest("\n".join(f"- {fact}" for fact in facts), spec_of(location).max_chars)
     return _remembered("facts", text, cut, waves, facts=[*facts], **more)
 
@@ -125,7 +135,7 @@ def recalls(location: Location, history: Data) -> tuple[Fact, ...]:
     kind, talks = kind_of_memory(location.study, location.state), history["talks"]
     source = Fact(RECALLED, {"kind": kind, **history})
     if kind == "facts":
-        return (source, remembered_facts(location, history["facts"], history["confirmed"]))
+        return (source, remembered_facts(location, history["facts"], history["sources"]))
     if kind == "summary" and talks:
         return (source,)
     text, cut = transcript(talks, spec_of(location).max_chars)

@@ -1,11 +1,11 @@
 """Facts: statements about the participant that a model proposes, to be confirmed, changed or deleted.
 
-Events: proposed, submitted and, with it, remembered: prompts hold the statements from then on (session/memory.py). The
-step is left out where the condition's memory is of another kind.
+Events: proposed, submitted and, with it, remembered: prompts hold the statements from then on (session/memory.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from experiments.events import Action, Fact, PendingTask
@@ -13,6 +13,7 @@ from experiments.session import memory
 from experiments.study.fields import Field, ProposedText
 from experiments.study.location import Location
 from experiments.study.screen import Panel
+from experiments.study.sections.memory import MemoryByFactor, MemorySpec
 from experiments.study.step import Step, read_or_refuse, step
 
 
@@ -35,8 +36,11 @@ class FactsStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def done(self, location: Location) -> bool:
-        return super().done(location) or memory.kind_of_memory(location.study, location.state) != "facts"
+    def included(self, memory: MemorySpec | None) -> Mapping[str, Sequence[str]]:
+        kind = memory.kind if memory else None
+        if not isinstance(kind, MemoryByFactor):
+            return {}
+        return {kind.by: [value for value, of in kind.pick.items() if of == "facts"]}
 
     def fields(self, location: Location) -> tuple[Field, ...]:
         return tuple(
@@ -44,9 +48,13 @@ class FactsStep(Step):
             for number, text in enumerate(self._statements(location), 1)
         )
 
-    def _statements(self, location: Location) -> list[str]:
+    def _statements(self, location: Location) -> dict[str, Sequence[str]]:
+        """The statements, each with the waves that it is from."""
         new = (text for fact in location.facts if fact.kind == memory.PROPOSED for text in fact.data["facts"])
-        return [*dict.fromkeys([*memory.history_here(location)["facts"], *new])]
+        history = memory.history_here(location)
+        talked = [*dict.fromkeys(talk["wave"] for talk in history["talks"])]
+        known = dict(zip(history["facts"], history["sources"], strict=True))
+        return {**known, **{text: talked for text in new if text not in known}}
 
     def _waits(self, location: Location) -> bool:
         asked = any(fact.kind == memory.PROPOSED for fact in location.facts)
@@ -68,8 +76,9 @@ class FactsStep(Step):
     def decide(self, location: Location, action: Action) -> tuple[Fact, ...]:
         given = read_or_refuse(self.fields(location), action.data)
         checked: list[dict[str, Any]] = []
-        for proposed, text in zip(self._statements(location), given.values(), strict=True):
+        for (proposed, waves), text in zip(self._statements(location).items(), given.values(), strict=True):
             fate = "confirmed" if text == proposed else "edited" if text else "deleted"
-            checked.append({"proposed": proposed, "text": text, "fate": fate})
-        facts, wave = [*filter(None, given.values())], str(location.state.enrolled["wave"])
-        return (Fact("submitted", given), memory.remembered_facts(location, facts, [wave], checked=checked))
+            checked.append({"proposed": proposed, "text": text, "fate": fate, "from": waves})
+        kept = [one for one in checked if one["text"]]
+        facts, sources = [one["text"] for one in kept], [one["from"] for one in kept]
+        return (Fact("submitted", given), memory.remembered_facts(location, facts, sources, checked=checked))

@@ -26,7 +26,9 @@ from experiments.study.checks.validation import validate
 from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
+from experiments.study.location import as_words
 from experiments.study.schema import ByFactor, Node, ProblemGroups, ProtocolFile, StudyFile
+from experiments.study.sections.memory import MemorySpec
 from experiments.study.step import Step
 from experiments.study.study import Study, nodes_of
 from problems.pictures import Picture, PictureMap
@@ -134,20 +136,31 @@ def _study(
     document: str,
     instruments: Mapping[str, Instrument],
 ) -> Study:
-    flow = _with_items(flow, instruments)
+    flow = _completed(flow, instruments, file.memory)
     dealt = {key: assign_groups(problems.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
     return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, instruments, index)
 
 
-def _with_items(nodes: Sequence[Node], instruments: Mapping[str, Instrument]) -> tuple[Node, ...]:
+def _completed(
+    nodes: Sequence[Node], instruments: Mapping[str, Instrument], memory: MemorySpec | None
+) -> tuple[Node, ...]:
+    """The nodes with the items of instruments, and with the conditions that follow from the study's memory."""
     return tuple(
-        node.with_instruments(instruments)
+        _conditioned(node.with_instruments(instruments), memory)
         if isinstance(node, Step)
-        else node.model_copy(update={"flow": _with_items(node.flow, instruments)})
+        else node.model_copy(update={"flow": _completed(node.flow, instruments, memory)})
         for node in nodes
     )
+
+
+def _conditioned(step: Step, memory: MemorySpec | None) -> Step:
+    own, more = step.when or {}, step.included(memory)
+    for name, values in more.items():
+        found = tuple(one for one in values if name not in own or one in as_words(own[name]))
+        own = {**own, name: found[0] if len(found) == 1 else found}
+    return step.model_copy(update={"when": own}) if more else step
 
 
 def _instruments_in(nodes: Sequence[Node]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from experiments.study.fields import Field, TextField, read_form
 from experiments.study.instrument import Instrument
 from experiments.study.option_order import Draw
 from experiments.study.screen import Panel
+from experiments.study.sections.memory import MemorySpec
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
 from problems.problem import Problem
@@ -118,6 +119,10 @@ class Step(StrictModel):
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The text boxes of the screen: those among its fields, and the message box if it has one."""
         return tuple(field for field in fields if isinstance(field, TextField))
+
+    def included(self, memory: MemorySpec | None) -> Mapping[str, Sequence[str]]:
+        """The values of factors with which the study includes the step, besides its own condition."""
+        return {}
 
     def instructions(self) -> str:
         """The text above its questions, as written in the study file, for the codebook."""

@@ -17,6 +17,7 @@ from experiments.session.memory import FACT_CHARS, SLOT, history_of
 from experiments.study.location import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
+from experiments.views.funnel import SessionGroup, funnel
 from experiments.views.transcript import transcript_of
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
@@ -92,6 +93,10 @@ def test_each_condition_gives_the_models_its_memory_to_the_letter() -> None:
         assert (first.path == "w1/facts") == (arm == "known"), "others are not asked"
         if arm == "known":
             first.hear(SLOT, "- Keeps bees").do(fact_1="Keeps bees")
+        group = SessionGroup(first.state.factors, "w1/finish", "w1/finish", "complete", False, 1, 0)
+        came = {one.path for one in funnel(by_arm, [group]).steps if one.came}
+        timed = {row["path"] for row in first.table("timings")}
+        assert ("w1/facts" in came, "w1/facts" in timed) == (arm == "known",) * 2
         second = Wave(by_arm, first)
         if arm == "short":
             second.hear(SLOT, "Somebody with bees.")
@@ -185,7 +190,20 @@ def test_facts_are_used_as_the_participant_left_them_and_asked_about_once() -> N
         ("w2/later", "fact_1", "Kept bees"),
     ]
     *_, row = second.table("memory")
-    assert json.loads(row["statements"]) == [{"proposed": "Keeps bees", "text": "Kept bees", "fate": "edited"}]
+    assert json.loads(row["statements"]) == [
+        {"proposed": "Keeps bees", "text": "Kept bees", "fate": "edited", "from": ["w1"]}
+    ]
+
+
+def test_a_statement_keeps_the_wave_of_the_conversation_that_it_is_from() -> None:
+    known = study("facts", TALK, FACTS, second=(TALK, FACTS))
+    first = Wave(known).talk("I keep bees.").leaves().hear(SLOT, "- Keeps bees").do(fact_1="Keeps bees")
+    second = Wave(known, first).talk("In Kiel.").leaves().hear(SLOT, "- Lives in Kiel")
+    second.do(fact_1="Keeps bees", fact_2="Lives in Kiel")
+    assert [one["from"] for one in second.memory["checked"]] == [["w1"], ["w2"]]
+    assert Wave(known, first, second).memory["from"] == second.memory["from"] == ["w1", "w2"]
+    left = Wave(known, first).talk("In Kiel.").leaves().hear(SLOT, "NONE").do(fact_1="Kept bees")
+    assert Wave(known, first, left).memory["from"] == left.memory["from"] == ["w1"]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
