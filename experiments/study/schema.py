@@ -182,7 +182,7 @@ class Wave(StrictModel):
     """The time for which it can be started, such as `3 days`. A session that is not finished by the end of this time,
     and the grace, ends as timed out. Without an end by default."""
     grace: Span | None = None
-    """The further time in which it can still be taken, which the data mark as late. None by default."""
+    """The further time in which it can still be taken, with the flag `late` in the data. None by default."""
     missed: Missed = "go_on"
     """The action if it is not completed in time. `go_on`: later waves open as planned; the missed one counts as over
     when it closed. `drop`: no further wave. `invite_again`: if it was not even started, it opens once more, for as

@@ -9,6 +9,7 @@
     unattended      the time limit of a screen ran out without a sign that somebody was there
     waits_for_help  the participant asked for help and was not answered
     helped, time_given, ended_by_researcher   a researcher did so while the session ran
+    late            its wave was started after it had closed, within its grace
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
@@ -49,12 +50,14 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "helped": "had a request for help answered by a researcher",
         "time_given": "was given time by a researcher",
         "ended_by_researcher": "was ended by a researcher",
+        "late": "was started after its wave had closed, within the grace",
         "same_id": "used a recruiter ID that another session had used",
         "unreadable_id": "started from a link whose ID could not be taken",
     }
 )
 WAITS_FOR_HELP = "waits_for_help"
-SAME_ID = "same_id"
+# Those that are keys of the event `enrolled`.
+SAME_ID, LATE = "same_id", "late"
 # The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter.
 UNREADABLE_ID = "unreadable_id"
 WORDS_A_MINUTE = 238
@@ -102,7 +105,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    about = (_unattended(state), *_desk(state), _same_id(state), _unreadable_id(state))
+    about = (_unattended(state), *_desk(state), _late(state), _same_id(state), _unreadable_id(state))
     found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), *about)
     return tuple(flag for flag in found if flag is not None)
 
@@ -211,6 +214,12 @@ def _desk(state: State) -> Iterator[Flag]:
         del found[HELPED]
     found |= {"ended_by_researcher": tuple(filter(is_ended_by_researcher, state.events))}
     yield from (Flag(what, f"How many times: {len(events)}.") for what, events in found.items() if events)
+
+
+def _late(state: State) -> Flag | None:
+    return (
+        Flag(LATE, "It was started after its wave had closed, within the grace.") if state.enrolled.get(LATE) else None
+    )
 
 
 def _same_id(state: State) -> Flag | None:

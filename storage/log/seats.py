@@ -38,7 +38,7 @@ from experiments.session.timing import UNATTENDED, deadlines, is_activity, is_un
 from experiments.study.cells import Cell, Counts, cells
 from experiments.study.location import State, without_indices
 from experiments.study.study import Study
-from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags
+from experiments.views.quality_flags import LATE, SAME_ID, UNREADABLE_ID, WAITS_FOR_HELP, flags
 from storage import tables
 from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
@@ -249,7 +249,7 @@ def _flags(study: Study, state: State) -> str:
         return ",".join(flag.what for flag in flags(study, state))
     early = {LEAK: any(map(is_leak, state.events)), UNATTENDED: any(map(is_unattended, state.events))}
     early |= {WAITS_FOR_HELP: bool(study.file.help is not None and unanswered(state.facts.get("", ())))}
-    early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
+    early |= {what: bool(state.enrolled.get(what)) for what in (LATE, SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)
 
 

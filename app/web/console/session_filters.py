@@ -35,6 +35,7 @@ FLAGS = (
     "helped",
     "time_given",
     "ended_by_researcher",
+    "late",
     "same_id",
     "unreadable_id",
 )

@@ -17,6 +17,7 @@ from experiments.session.engine import decide, fold, screen
 from experiments.study.location import State
 from experiments.study.study import Study
 from experiments.views.quality_flags import Flag, flags
+from storage.log.seats import seat_of
 from tests.fakes import studies
 from tests.fakes.sessions import NAMES, enrolment, study, whole, world
 
@@ -102,6 +103,13 @@ def test_a_screen_that_nobody_can_have_read_is_told_with_its_figures(odd: Study)
     (flag,) = flags(odd, played(odd, read_s=7.5))
     assert (flag.what, flag.path) == ("too_fast", "read")
     assert flag.why.startswith("120 words and 1 question were completed in 7.5 s. Screens this fast: 1 of ")
+
+
+def test_who_came_in_the_grace_of_a_wave_is_told_at_once(odd: Study) -> None:
+    state = fold(decide(odd, State(), enrolment("s")))
+    assert (told(odd, state), seat_of(odd, state).flags) == ([], "")
+    late = replace(state, enrolled={**state.enrolled, "late": True})
+    assert (told(odd, late), seat_of(odd, late).flags) == (["late"], "late")
 
 
 def test_only_ratings_that_are_all_the_same_are_a_straight_line(odd: Study) -> None:
