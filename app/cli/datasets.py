@@ -143,8 +143,8 @@ IdsOption = Annotated[
     Path | None,
     option(
         "--recruiter-ids FILE",
-        "Also write the recruiters' IDs of these sessions to this file, outside of the folder. It is recorded in "
-        "the audit log.",
+        "Also write the recruiters' IDs of these sessions to this file, outside of the folder; in a study with "
+        "waves with `person`, as reminders by webhook have it. It is recorded in the audit log.",
     ),
 ]
 

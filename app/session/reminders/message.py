@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from app.i18n.catalogues import catalogue
 from experiments.session.reminders import NextReminder
+from experiments.session.seeded_random import public_id
 from experiments.study.sections.waves import local_time, zone_of
 from experiments.study.study import Study
 from experiments.study.texts import fill, names
@@ -49,7 +50,9 @@ class ReminderMessage:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        about = {"study": self.study.name, "person": self.recipient.person, "wave": self.reminder.window.wave}
+        """What is posted; the person by the id that exports have."""
+        person = public_id(self.recipient.person, "person")
+        about = {"study": self.study.name, "person": person, "wave": self.reminder.window.wave}
         return {**about, "kind": self.reminder.reminder.when, "link": self.recipient.link}
 
     @cached_property

@@ -1,6 +1,7 @@
 """The recruiters' ids of an export's participants, in a separate file for the study's operators.
 
-The file can be joined with the exported tables by `participant` and `session`. It identifies people, so it is never
+The file can be joined with the exported tables by `participant` and `session`, and in a study with waves by `person`,
+which is also that of reminders by webhook. It identifies people, so it is never
 written into the folder of an export, which is made to be shared.
 """
 
@@ -13,7 +14,7 @@ from sqlalchemy import Connection
 
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.session_rows import SessionRows
-from storage.datasets.tidy.columns import NAME, session_id
+from storage.datasets.tidy.columns import NAME, person_id, session_id
 from storage.datasets.writers import CsvWriter, escaped
 from storage.db.checksums import NAME as SUMS
 from storage.db.engine import Database
@@ -31,13 +32,16 @@ def write_recruiter_ids(database: Database, participants: Participants, request:
         sessions = _sessions(connection, request)
         ids = sessions.layout.ids
         with TextIOWrapper(whole, encoding="utf-8", newline="", write_through=True) as text:
-            writer = CsvWriter(text, [*ids, "session", *HEADER])
+            waves = any(study.waves for study in sessions.layout.studies)
+            writer = CsvWriter(text, [*ids, "session", *(["person"] if waves else []), *HEADER])
             count = 0
             for record in sessions.records(connection):
                 person, seed = participants.reveal(record.seat["stream"]), record.state.seed
                 if person is not None:
                     cells = map(escaped, (person.recruiter, person.id, person.submission))
-                    writer.rows([[*(of(seed) for of in ids.values()), session_id(seed), *cells]])
+                    own = [*(of(seed) for of in ids.values()), session_id(seed)]
+                    own += [person_id(record.state.enrolled) or ""] if waves else []
+                    writer.rows([[*own, *cells]])
                     count += 1
         return count
 

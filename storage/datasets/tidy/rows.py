@@ -24,6 +24,7 @@ from experiments.session.conversation_design import ConversationDesign
 from experiments.session.document import OVER, UNDOES, Document
 from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.model_conversation import ModelConversation
+from experiments.session.reminders import FAILED, REMINDED, SENT
 from experiments.session.state import visited
 from experiments.session.timing import added_up, seconds_shown, shown_us
 from experiments.session.tool_calls import CALLED
@@ -47,6 +48,9 @@ Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BETWEEN = "; "
 REWARD_PARTS = MappingProxyType({"database": DB, "communicated": COMMUNICATE, "actions": ACTION})
+OF_REMINDERS = MappingProxyType(
+    {"reminder_wave": "wave", "reminder": "kind", "reminder_channel": "channel", "reminder_number": "number"}
+)
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
@@ -421,9 +425,12 @@ def _written(places: _Places) -> Iterator[tuple[Location, Document, list[int]]]:
 
 
 def _events(session: TidySession, places: _Places) -> Iterator[Values]:
+    reminded = {event.seq: event.data for event in session.state.events if event.kind == REMINDED}
     for event in session.state.events:
         if event.kind not in BY_RESEARCHERS:
             known = {"seq": event.seq, "time": time(event.at_us), "by": event.by, "event": event.kind}
+            about = reminded.get(event.data["of"] if event.kind in (SENT, FAILED) else event.seq, {})
+            known |= {column: about.get(name) for column, name in OF_REMINDERS.items()}
             yield {**places.columns(event.path or event.data.get("at", "")), **known}
 
 

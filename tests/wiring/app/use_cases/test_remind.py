@@ -16,6 +16,7 @@ from app.session.reminders.channels import Failure
 from app.session.reminders.message import RemindedPerson, ReminderMessage
 from app.use_cases.remind import reminder_channels
 from experiments.session.reminders import next_reminder
+from storage.datasets.tidy.columns import person_id
 from storage.db.engine import Database
 from tests.fakes.alert_receivers import webhook
 from tests.fakes.http_server import Fault
@@ -75,7 +76,8 @@ async def test_a_post_is_signed_and_says_no_more_than_it_needs(database: Databas
         channel = reminder_channels(settings, database, lambda: 1_700_000_000_000_000)["webhook"]
         assert await asyncio.to_thread(channel.send, message()) is None
         ((headers, body),) = hook.requests
-        kind = {"study": "weeks", "person": "ab" * 16, "wave": "week-2", "kind": "opening", "link": "https://go"}
+        person = person_id({"person": "ab" * 16})
+        kind = {"study": "weeks", "person": person, "wave": "week-2", "kind": "opening", "link": "https://go"}
         assert json.loads(body) == kind
         assert headers["parley-timestamp"] == "1700000000"
         signed = hmac.new(SECRET.encode(), b"1700000000." + body, hashlib.sha256).hexdigest()

@@ -4,6 +4,7 @@ the log."""
 from __future__ import annotations
 
 import asyncio
+import csv
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,17 @@ from app.session.reminders.sender import ReminderTask, Reminding
 from app.session.retention import RetentionTask
 from app.session.service import SessionService
 from experiments.events import Action
+from experiments.session.engine import fold
 from experiments.session.reminders import FAILED, REMINDED, SENT, UNSUBSCRIBED
 from storage import tables
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.recruiter_ids import write_recruiter_ids
+from storage.datasets.tidy.columns import NAME, Layout
+from storage.datasets.tidy.rows import TidySession, rows
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.registers.contacts import Contacts
-from storage.registers.participants import Participants
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.persons import Person, people
 from storage.registers.reminders import ReminderCounts, reminder_counts
 from storage.registers.study_status import set_status
@@ -38,6 +44,7 @@ from tests.wiring.reading import query
 pytestmark = pytest.mark.anyio
 DAY_S = 86_400
 ADDRESS = "zqada@example.org"
+WHO = ParticipantId("prolific", "5f3a" * 6)
 
 
 class Channel(SilentChannel):
@@ -78,7 +85,8 @@ class Reminded:
 
     async def take_part(self, **keys: Any) -> None:
         self.runtime.prepare(study(**keys))
-        live = await self.runtime.enrol(study(**keys), origin="person", zone="UTC")
+        identity = self.people.entry("weeks", WHO, 1, proven=False)
+        live = await self.runtime.enrol(study(**keys), origin="person", zone="UTC", identity=identity)
         bot = RandomBot("1")
         while not live.screen.ended:
             kind, values = bot.act(live.screen)
@@ -122,8 +130,24 @@ async def test_a_reminder_is_in_the_log_before_it_goes_out_and_its_result_after(
     assert (seen, reminded.kinds) == ([[REMINDED]], [REMINDED, SENT])
     (message,) = reminded.channel.messages
     assert (message.recipient.to, message.recipient.link) == (ADDRESS, f"go/{reminded.person.id}")
+    first = TidySession(study(), fold(load(reminded.database, reminded.person.first)), {})
+    names = ("event", "reminder_wave", "reminder", "reminder_channel", "reminder_number")
+    told = [tuple(row[name] for name in names) for row in rows("events", first, Layout((study(),)))]
+    assert told[-2:] == [(kind, "week-2", "opening", "mail", 1) for kind in (REMINDED, SENT)]
+    assert told[0][1:] == (None,) * 4
     assert await reminded.task().once() == 0
     assert reminded.counts == ReminderCounts(1, 0, 0, 0)
+
+
+async def test_the_person_of_a_webhook_is_found_in_the_file_of_recruiters_ids(
+    reminded: Reminded, tmp_path: Path
+) -> None:
+    await reminded.task().once()
+    (message,) = reminded.channel.messages
+    file, wanted = tmp_path / "ids.csv", ExportRequest("weeks", NAME, "person")
+    assert write_recruiter_ids(reminded.database, reminded.people, wanted, file) == 1
+    (row,) = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    assert (row["person"], row["id"]) == (message.facts["person"], WHO.id)
 
 
 async def test_two_servers_at_once_send_one(reminded: Reminded, tmp_path: Path) -> None:
