@@ -203,7 +203,8 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
     left = sum(number for number, _ in others)
     complete = people.outcomes.get(COMPLETE, 0)
     words = "completed the first wave" if people.first_wave else "completed the study"
-    yield FlowStage(complete, words, out=FlowExit(left, "did not complete it", others))
+    ways = "did not complete it" + (", or withdrew later" if "withdrawn" in people.outcomes else "")
+    yield FlowStage(complete, words, out=FlowExit(left, ways, others))
     if report.unfinished:
         reasons = tuple((number, why) for why, number in people.excluded.items())
         out = FlowExit(report.excluded, "excluded by a researcher", reasons)
