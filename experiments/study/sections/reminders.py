@@ -82,6 +82,6 @@ class Reminders(StrictModel):
     send: tuple[Reminder, ...]
     """The reminders. If several are due, as after a pause of the server, only the last is sent."""
     at_most: Annotated[int, Field(ge=1)] = 3
-    """The most that one participant gets in one wave."""
+    """The most that one participant gets in one wave, also if they are invited to it again."""
     quiet_hours: QuietHours = QuietHours()
     """The hours in which nothing is sent. For none, give both the same hour."""
