@@ -53,7 +53,9 @@ class FactsStep(Step):
         new = (text for fact in location.facts if fact.kind == memory.PROPOSED for text in fact.data["facts"])
         history = memory.history_here(location)
         talked = [*dict.fromkeys(talk["wave"] for talk in history["talks"])]
-        known = dict(zip(history["facts"], history["sources"], strict=True))
+        known: dict[str, Sequence[str]] = {}
+        for text, waves in zip(history["facts"], history["sources"], strict=True):
+            known[text] = [*dict.fromkeys([*known.get(text, ()), *waves])]
         return {**known, **{text: talked for text in new if text not in known}}
 
     def _waits(self, location: Location) -> bool:

@@ -202,6 +202,9 @@ def test_a_statement_keeps_the_wave_of_the_conversation_that_it_is_from() -> Non
     second.do(fact_1="Keeps bees", fact_2="Lives in Kiel")
     assert [one["from"] for one in second.memory["checked"]] == [["w1"], ["w2"]]
     assert Wave(known, first, second).memory["from"] == second.memory["from"] == ["w1", "w2"]
+    second.memory["checked"][1]["text"] = second.memory["facts"][1] = "Keeps bees"
+    third = Wave(known, first, second).talk("Still.").leaves().hear(SLOT, "NONE")
+    assert third.do(fact_1="Keeps bees").memory["checked"][0]["from"] == ["w1", "w2"], "two became the same"
     left = Wave(known, first).talk("In Kiel.").leaves().hear(SLOT, "NONE").do(fact_1="Kept bees")
     assert Wave(known, first, left).memory["from"] == left.memory["from"] == ["w1"]
 
