@@ -92,6 +92,8 @@ TURNS = 2
 
 # Sessions; each is some hundred objects, which Python's garbage collector has to scan.
 MOST_CACHED = 2_000
+# How often a page looks for what researchers did at the desk, and how often all pages of a process do together.
+DESK_EVERY_S, DESK_PER_S = 8.0, 50
 LOOK_S = 0.25
 
 log = logging.getLogger(__name__)
@@ -122,6 +124,9 @@ class SessionCache:
         newest = known if known is not None and known.state.seq > session.state.seq else session
         self._lives[session.stream] = newest
         return newest
+
+    def __len__(self) -> int:
+        return len(self._lives)
 
     def drop(self, stream: str) -> None:
         """Remove a session whose log has newer events."""
@@ -297,6 +302,11 @@ class SessionService(Sessions):
         refuse_without_tools(study)
         for label, model in study.file.models.items():
             self._models.prepare(model, label)
+
+    @property
+    def desk_every_s(self) -> float:
+        """Seconds after which a page looks again for what the desk did; the more sessions, the longer."""
+        return max(DESK_EVERY_S, len(self._kept) / DESK_PER_S)
 
     def check_configured(self, model: ModelSpec) -> None:
         """Raise SettingsError or BackendRejected if the model's backend cannot be made."""

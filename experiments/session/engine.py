@@ -26,7 +26,7 @@ from experiments.session.desk import asked, ended, help_view, is_ended_by_resear
 from experiments.session.fidelity import WITHHELD, decided, judged_later, reply_of
 from experiments.session.identity_leaks import guarded, masked
 from experiments.session.memory import SLOT, makes, recalls, tasks_of
-from experiments.session.outcomes import end_page_of
+from experiments.session.outcomes import ENDED_HERE, end_page_of
 from experiments.session.progress import progress
 from experiments.session.sampling import draw_fact, order_fact
 from experiments.session.state import (
@@ -182,9 +182,12 @@ def _last_page(study: Study, state: State) -> Screen:
 
 def end_page(study: Study, state: State) -> EndPage:
     place = _ended_at(study, state)
-    if place is not None and any(map(is_ended_by_researcher, place.facts)):
+    by_researcher = place is not None and any(map(is_ended_by_researcher, place.facts))
+    if place is not None and by_researcher:
         place = _ends_as(state.outcome, place)
     own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
+    if by_researcher and state.outcome == "technical_failure":
+        own = EndPage(title=ENDED_HERE[0], text=ENDED_HERE[1], code=own.code, url=own.url)
     return end_page_of(study, state.outcome, own, part=goes_on(study, state))
 
 

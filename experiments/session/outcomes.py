@@ -22,6 +22,11 @@ STOPPED = (
     "The study ends here",
     "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
 )
+# That of a session which a researcher ended for a technical failure: not the one of the step, which says what failed.
+ENDED_HERE = (
+    STOPPED[0],
+    "The researchers have ended this session. This is not your fault. Your answers so far are saved.",
+)
 # The last page of a completed wave that others follow.
 PART = ("Thank you", "You have finished this part of the study. Your answers are saved.")
 COMMON: Mapping[str, tuple[str, str]] = {

@@ -308,8 +308,9 @@ class StudyFile(StrictModel):
     contact: str = ""
     """The address for participants' questions; shown on every screen."""
     help: Annotated[str, Field(min_length=1)] | None = None
-    """Participants can ask the researchers for help from every screen, and this text says when somebody answers.
-    Requests are in the console under Monitoring, and alerts report them. Without it nobody can ask."""
+    """Participants can ask the researchers for help from every screen until the study is over for them, and this text
+    says when somebody answers. Requests are in the console under Monitoring, and alerts report them. Without it nobody
+    can ask."""
     export_schemas: tuple[str, ...] = ()
     """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
     taxonomy."""

@@ -98,6 +98,7 @@ def test_the_pages_around_a_study(
     known["part"] = {
         "heading": "Part 2",
         "closed": False,
+        "done": False,
         "upcoming": True,
         "pilot": False,
         "help": True,

@@ -416,6 +416,7 @@ class ParticipantApi:
             # Long texts with formulas take a while: rendered in a thread, so that other requests do not wait.
             aside = conversation_chars(screen) > SHORT_TALK
             answer = await asyncio.to_thread(painting) if aside else painting()
+            answer["desk_ms"] = round(1000 * self._service.desk_every_s)
         answer["whose"] = session_tag(session.stream)
         return answer | (_for_host(session) if embedded else {})
 

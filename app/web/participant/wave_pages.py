@@ -113,6 +113,7 @@ class WavePages:
         return {
             "heading": part.heading,
             "closed": closed,
+            "done": part.last.state.outcome == "complete",
             "upcoming": part.upcoming and not closed,
             "times": [local_time(at_us, zone) if at_us else None for at_us in (window.opens_us, until_us)],
             "zone": zone.key,

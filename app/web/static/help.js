@@ -5,12 +5,12 @@ import { $ } from "./forms.js";
 import { escaped, patch } from "./patch.js";
 import { WORDS } from "./words.js";
 
-const EVERY_MS = 10_000; // how often is looked for an answer
 let answers = 0; // how many are on the page
 let polling = null;
 
-// `ask` sends a text and returns the note of a refusal; `look` looks for news; `note` says a sentence on the page.
-export function showHelp({ help }, { ask, look, note }) {
+// `ask` sends a text and returns the note of a refusal; `look` looks for news of the desk, which are an answer, more time
+// or the end, after as many milliseconds as the server said, so that it can bear all pages; `note` says a sentence on the page.
+export function showHelp({ ended, help, desk_ms }, { ask, look, note }) {
   clearTimeout(polling);
   if (!help) return $("#help")?.remove();
   const dialog = $("#help dialog") ?? made(help.text, ask);
@@ -21,7 +21,7 @@ export function showHelp({ help }, { ask, look, note }) {
   if (came > answers) $("[role=status]", dialog).textContent = "";
   if (came > answers && !dialog.open) note(WORDS.answered);
   answers = came;
-  if (help.messages.length && help.can_ask) polling = setTimeout(look, EVERY_MS);
+  if (help.can_ask && (!ended || told.length)) polling = setTimeout(look, desk_ms);
 }
 
 function made(about, ask) {

@@ -136,7 +136,7 @@ const desk = { ask: askForHelp, look: lookForHelp, note };
 async function showDesk(painting) {
   if (["path", "seen", "whose"].some((name) => painting[name] !== now[name])) return show(painting);
   if (painting !== now && Math.abs((painting.timing.ends_ms ?? 0) - left()) > 2000) keepTime(painting.timing, clock);
-  now = { ...now, help: painting.help };
+  now = { ...now, help: painting.help, desk_ms: painting.desk_ms };
   showHelp(now, desk);
 }
 

@@ -10,6 +10,7 @@ from experiments.errors import NotPossible, Refused
 from experiments.events import Action
 from experiments.session.desk import MOST_UNANSWERED, Kind, can_end_with, remark
 from experiments.session.engine import end_page, screen
+from experiments.session.outcomes import ENDED_HERE
 from experiments.session.timing import SECOND_US, deadlines
 from experiments.study.screen import CodeBlock
 from experiments.views.quality_flags import flags
@@ -99,3 +100,4 @@ def test_a_session_is_not_ended_over_a_reply_that_is_being_written() -> None:
         session.say("finished", "technical_failure")
     session.hear(text="Hi")
     assert screen(session.study, session.say("finished", "technical_failure").state).ended
+    assert end_page(session.study, session.state).text == ENDED_HERE[1], "not that no reply came"

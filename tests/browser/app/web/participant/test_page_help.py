@@ -62,3 +62,17 @@ def test_help_is_asked_for_and_answered_beside_a_form(helping: Process, new_cont
     expect(log).to_contain_text("Anything.")
     assert TERMINAL not in page.content()
     assert visitor.complaints == []
+
+
+def test_what_the_desk_does_reaches_a_page_that_has_asked_for_nothing(
+    helping: Process, new_context: NewContext
+) -> None:
+    page = new_context(own=True).new_page()
+    page.clock.install()
+    visitor = Visitor(page, helping.url)
+    visitor.arrive("short")
+    visitor.until("Looking back")
+    said = parley("session", "end", "short", "1", "technical_failure", folder=helping.folder, PARLEY_SECRET=SECRET)
+    assert said.returncode == 0, said.stderr
+    page.clock.run_for(POLL_MS)
+    expect(page.locator("#left h1")).not_to_have_text("Looking back")
