@@ -92,7 +92,7 @@ session_pictures = Table(
     Index("ix_session_picture_sha256", "sha256"),
 )
 
-# `person` and `wave` only in studies with waves: a random id that joins a person's sessions, until one is withdrawn.
+# Only in studies with waves: `wave`, and `person`, a random id that joins a person's sessions until one is withdrawn.
 sessions = Table(
     "session",
     metadata,

@@ -242,7 +242,7 @@ def _erase_person(connection: Connection, stream: str, event: Event) -> None:
     erase(connection, stream, event)
     if person:
         connection.execute(delete(tables.identities).where(tables.identities.c.stream == MAIL + person))
-    connection.execute(update(session).where(session.c.person == person).values(person=None, wave=None))
+    connection.execute(update(session).where(session.c.person == person).values(person=None))
 
 
 def _spend(connection: Connection, stream: str, cleared: ClearedDraft) -> None:

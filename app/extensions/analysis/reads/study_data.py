@@ -178,9 +178,9 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
 
 
 def _first_visits(study: str) -> ColumnElement[bool]:
-    """The sessions that are not a person's later wave."""
-    own = select(func.min(_session.ordinal)).where(_session.study == study, _session.person.is_not(None))
-    return or_(_session.person.is_(None), _session.ordinal.in_(own.group_by(_session.person)))
+    """The sessions that are not a person's later wave, also of those who withdrew; whoever came first began a first."""
+    waves = select(_session.wave).where(_session.study == study, _session.wave.is_not(None))
+    return or_(_session.wave.is_(None), _session.wave == waves.order_by(_session.ordinal).limit(1).scalar_subquery())
 
 
 def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]:

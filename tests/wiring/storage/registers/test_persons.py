@@ -13,6 +13,7 @@ from sqlalchemy import Table, select
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
+from app.extensions.analysis.reads.study_data import flow
 from app.session.transitions import LoadedSession
 from app.use_cases.sessions import add_remark, withdraw
 from experiments.errors import NotPossible, Refused
@@ -176,6 +177,8 @@ async def test_a_withdrawal_in_any_wave_erases_all_and_what_joins_them(weeks: We
         (event,) = load(weeks.database, stream)
         assert (event.kind, {*event.data}) == ("withdrew", {"study", "hash", "origin", "was"})
     assert {row["stream"] for row in weeks.rows(tables.erasures)} == streams
+    found = flow(weeks.database, "weeks", "person")
+    assert (found.arrived, found.outcomes) == (1, {"withdrawn": 1}), "one person"
     for table in tables.metadata.sorted_tables:
         assert person.id not in json.dumps(weeks.rows(table), default=repr), table.name
     assert {seat["outcome"] for seat in weeks.rows(tables.seats)} == {"withdrawn"}
