@@ -163,6 +163,16 @@ def is_activity(event: Event) -> bool:
     return event.by != "researcher" and event.kind not in ("annotated", "fidelity_checked", *REMINDING)
 
 
+def last_acted_us(events: Iterable[Event]) -> int:
+    """The time of the participant's last event before the session ended; 0 without one."""
+    last_us = 0
+    for event in events:
+        last_us = event.at_us if event.by == "participant" and is_activity(event) else last_us
+        if event.kind == "finished":
+            break
+    return last_us
+
+
 def is_unattended(event: Event) -> bool:
     """True if the time limit of a screen ran out without a sign of activity."""
     if event.kind == "finished":

@@ -26,7 +26,7 @@ from experiments.session.fidelity import CHECKED, JUDGE_SLOT
 from experiments.session.model_conversation import ModelConversation
 from experiments.session.reminders import FAILED, REMINDED, SENT
 from experiments.session.state import visited
-from experiments.session.timing import added_up, seconds_shown, shown_us
+from experiments.session.timing import added_up, last_acted_us, seconds_shown, shown_us
 from experiments.session.tool_calls import CALLED
 from experiments.steps.work import WorkStep
 from experiments.study.fields import ANSWER
@@ -138,7 +138,7 @@ def _sessions(session: TidySession, layout: Layout) -> Iterator[Values]:
         "hash": session.study.hash,
         "language": seat["language"] or None,
         "started": time(seat["begun_us"]),
-        "seconds": max(0, seat["last_us"] - seat["begun_us"]) / 1e6,
+        "seconds": max(0, last_acted_us(state.events) - seat["begun_us"]) / 1e6,
         "outcome": seat["outcome"],
         "last_path": seat["furthest"] or None,
         "flags": seat["flags"] or None,

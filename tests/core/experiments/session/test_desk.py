@@ -11,7 +11,7 @@ from experiments.events import Action
 from experiments.session.desk import MOST_UNANSWERED, Kind, can_end_with, remark
 from experiments.session.engine import end_page, screen
 from experiments.session.outcomes import ENDED_HERE
-from experiments.session.timing import SECOND_US, deadlines
+from experiments.session.timing import SECOND_US, deadlines, last_acted_us
 from experiments.study.screen import CodeBlock
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
@@ -63,6 +63,14 @@ def test_given_time_moves_the_limits_of_this_screen_and_of_the_session(session: 
     session.do(thought="So")
     (last,) = deadlines(session.study, session.state)
     assert (last.kind, last.at_us) == ("session", after["session"])
+
+
+def test_a_session_that_the_clock_ended_took_until_the_last_that_its_participant_did() -> None:
+    limit = {"after_s": 60, "on_expiry": "end"}
+    study = small(STEPS[1], {**ASK, "time_limit": limit}, **{**KEYS, "session_limits": {}})
+    session = AtDesk(study).do(at_us=3).expire({})
+    assert session.screen.outcome == "timed_out"
+    assert last_acted_us(session.state.events) == 3
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "1.5", "\u0661", "9999", ""])
