@@ -27,8 +27,11 @@ ENDED_HERE = (
     STOPPED[0],
     "The researchers have ended this session. This is not your fault. Your answers so far are saved.",
 )
-# The last page of a completed wave that others follow.
-PART = ("Thank you", "You have finished this part of the study. Your answers are saved.")
+# The last pages of a wave that others follow.
+PARTS: Mapping[str, tuple[str, str]] = {
+    "complete": ("Thank you", "You have finished this part of the study. Your answers are saved."),
+    "timed_out": ("Time is up", "The time for this part of the study is up. Your answers so far are saved."),
+}
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
     "screened_out": (
@@ -54,7 +57,7 @@ COMMON: Mapping[str, tuple[str, str]] = {
 def end_page_of(study: Study, outcome: str, own_page: EndPage, *, part: bool = False) -> EndPage:
     """`own_page` is the page of the step at which the session ended; `part`: another wave follows."""
     given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
-    title, text = PART if part and outcome == "complete" else COMMON[outcome]
+    title, text = PARTS[outcome] if part and outcome in PARTS else COMMON[outcome]
     code = given.code or own_page.code
     url = given.url or own_page.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
     return EndPage(

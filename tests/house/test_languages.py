@@ -15,7 +15,7 @@ from experiments.errors import NOT_OFFERED
 from experiments.instruments import dices_safety, scales
 from experiments.session.conversation import NO_OPENING, STOPPED, TOO_LONG, UNANSWERED
 from experiments.session.conversation_design import OVER
-from experiments.session.outcomes import COMMON, ENDED_HERE, PART
+from experiments.session.outcomes import COMMON, ENDED_HERE, PARTS
 from experiments.session.progress import TASK, noun_of
 from experiments.session.telemetry import (
     DISCLOSED,
@@ -143,7 +143,7 @@ def _of_instruments() -> Iterator[str]:
 def used() -> frozenset[str]:
     """Every English text of Parley's own that a participant can read."""
     templates = [text for path in TEMPLATES for text in OWN_WORD.findall(path.read_text(encoding="utf-8"))]
-    common = [text for pair in (*COMMON.values(), PART, ENDED_HERE) for text in pair]
+    common = [text for pair in (*COMMON.values(), *PARTS.values(), ENDED_HERE) for text in pair]
     said = [text for tree in _trees() for text in _said(tree)]
     disclosed = (DISCLOSED, DISCLOSED_WITHOUT_PASTING, HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED)
     shown = (

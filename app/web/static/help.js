@@ -21,7 +21,7 @@ export function showHelp({ ended, help, desk_ms }, { ask, look, note }) {
   if (came > answers) $("[role=status]", dialog).textContent = "";
   if (came > answers && !dialog.open) note(WORDS.answered);
   answers = came;
-  if (help.can_ask && (!ended || told.length)) polling = setTimeout(look, desk_ms);
+  if (desk_ms && help.can_ask && (!ended || told.length)) polling = setTimeout(look, desk_ms);
 }
 
 function made(about, ask) {

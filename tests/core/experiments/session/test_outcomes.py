@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from app.use_cases.pay import TO_DO
-from experiments.session.outcomes import COMMON, OUTCOMES
+from experiments.session.outcomes import COMMON, OUTCOMES, end_page_of
 from experiments.study.checks.lint import ASKS, advice
+from experiments.study.sections.recruitment import EndPage
 from tests.fakes.driven import small
 
 
@@ -12,6 +13,12 @@ def test_each_outcome_has_a_page_a_payment_and_a_code() -> None:
     assert set(COMMON) == set(ASKS) == set(OUTCOMES)
     assert "approve" not in "".join(TO_DO.values()), "which only Prolific lets one do"
     assert set(OUTCOMES) - {"withdrawn"} <= set(TO_DO)
+
+
+def test_what_is_over_for_a_part_is_not_over_for_the_study() -> None:
+    for outcome in ("complete", "timed_out"):
+        part, study = (end_page_of(small(), outcome, EndPage(), part=part).text for part in (True, False))
+        assert part != study
 
 
 def test_a_rule_that_ends_sessions_needs_a_code_of_its_own() -> None:
