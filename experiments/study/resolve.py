@@ -136,27 +136,33 @@ def _study(
     document: str,
     instruments: Mapping[str, Instrument],
 ) -> Study:
-    flow = _completed(flow, instruments, file.memory)
     dealt = {key: assign_groups(problems.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
+    flow = _completed(
+        flow, instruments, file.memory, {*factors, *(name for wave in file.waves or () for name in wave.factors)}
+    )
     return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, instruments, index)
 
 
 def _completed(
-    nodes: Sequence[Node], instruments: Mapping[str, Instrument], memory: MemorySpec | None
+    nodes: Sequence[Node],
+    instruments: Mapping[str, Instrument],
+    memory: MemorySpec | None,
+    factors: Collection[str],
 ) -> tuple[Node, ...]:
     """The nodes with the items of instruments, and with the conditions that follow from the study's memory."""
     return tuple(
-        _conditioned(node.with_instruments(instruments), memory)
+        _conditioned(node.with_instruments(instruments), memory, factors)
         if isinstance(node, Step)
-        else node.model_copy(update={"flow": _completed(node.flow, instruments, memory)})
+        else node.model_copy(update={"flow": _completed(node.flow, instruments, memory, factors)})
         for node in nodes
     )
 
 
-def _conditioned(step: Step, memory: MemorySpec | None) -> Step:
-    own, more = step.when or {}, step.included(memory)
+def _conditioned(step: Step, memory: MemorySpec | None, factors: Collection[str]) -> Step:
+    own = step.when or {}
+    more = {name: values for name, values in step.included(memory).items() if name in factors}
     for name, values in more.items():
         found = tuple(one for one in values if name not in own or one in as_words(own[name]))
         own = {**own, name: found[0] if len(found) == 1 else found}

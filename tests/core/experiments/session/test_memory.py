@@ -216,7 +216,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no model": ({"memory": {"kind": "summary"}}, "memory.model"),
     "nobody confirms": ({"memory": {"kind": "facts", "model": "notes"}}, "memory"),
     "a value without one": ({"memory": {"kind": {"by": "arm", "pick": {"none": "none"}}}}, "memory.kind"),
-    "no such factor": ({"memory": {"kind": {"by": "arms", "pick": {"none": "none"}}}}, "memory.kind"),
+    "no such factor": (
+        {"memory": {"kind": {"by": "arms", "pick": {"none": "none", "full": "facts"}}, "model": "notes"}}
+        | {"waves": [{"wave": "W1", "flow": [TALK, FACTS, END]}, {"wave": "W2", "flow": [TALK, END]}]},
+        "memory.kind",
+    ),
     "facts of no memory": ({"memory": None, "flow": [TALK, FACTS, END], "waves": None}, "memory"),
     "no later conversation": (
         {"waves": [{"wave": "W1", "flow": [TALK, END]}, {"wave": "W2", "flow": [END]}]}, "memory",
