@@ -46,8 +46,9 @@ SMALL = """(least) => {
 RADIOS = """() => [...new Set([...document.querySelectorAll("#left input[type=radio], #side input[type=radio]")]
   .filter((one) => one.checkVisibility())
   .map((one) => `${one.offsetWidth} ${one.offsetHeight} ${getComputedStyle(one).opacity}`))]"""
-PAGES = Path(start_page.__file__).with_name("pages").glob("[!bn]*.html.j2")
-AROUND = sorted([*(("notice.html.j2", name) for name in start_page.NOTICES), *((one.name, one.stem) for one in PAGES)])
+PAGES = [one for one in Path(start_page.__file__).with_name("pages").glob("*.j2") if "{% extends" in one.read_text()]
+AROUND = sorted((one.name, one.stem) for one in PAGES if one.name != "notice.html.j2")
+AROUND += [("notice.html.j2", name) for name in sorted(start_page.NOTICES)]
 
 
 @pytest.mark.parametrize("turn", range(TURNS))
