@@ -58,8 +58,3 @@ def test_no_study_breaks_the_checker(
     assert isinstance(told, CheckResult)
     assert (told.study is None) == bool(told.faults)
     assert all(fault.line is None or 1 <= fault.line <= len(lines) + 1 for fault in told.faults)
-
-
-def test_a_plan_over_problems_that_there_are_not_is_a_fault() -> None:
-    text = find("uplift").read_text(encoding="utf-8")
-    assert check_text(text.replace("\n  questions:", "\n  others:", 1), STUDIES).faults

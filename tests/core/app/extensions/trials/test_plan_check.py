@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from app.extensions.trials.plan_check import plan_advice, plan_faults
+from app.studies.drafts import check_text
+from app.studies.loader import STUDIES, find
 from experiments.errors import StudyError
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
@@ -158,3 +160,8 @@ def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str,
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
     assert [words.partition(": ")[0] for words in plan_advice(study_of(vague))] == [where]
+
+
+def test_a_plan_over_problems_that_there_are_not_is_a_fault() -> None:
+    text = find("uplift").read_text(encoding="utf-8")
+    assert check_text(text.replace("\n  questions:", "\n  others:", 1), STUDIES).faults
