@@ -128,7 +128,7 @@ class Choices:
         return tuple(Option(key, text, text) for key, text in zip(keys, self.texts, strict=True))
 
     def ordered_by(self, name: str) -> Choices:
-        """The same in an order that follows from the item's name."""
+        """Sort the options by a hash of each with the item's name, so that no position tells the right one."""
         places = sorted(range(len(self.texts)), key=lambda at: sha256(f"{name}\n{self.texts[at]}".encode()).digest())
         right = None if self.right is None else places.index(self.right)
         return Choices(tuple(self.texts[place] for place in places), (), right)

@@ -168,7 +168,7 @@ class Location:
         return fill(self.translate(text), self._displayed)
 
     def fill_stored(self, text: str) -> str:
-        """The same with the values of the log, also of answers that had letters, for comparisons."""
+        """A text filled with the values of the log, also of answers that had letters, for comparisons."""
         return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
 
     def fill_markdown(self, text: str) -> str:

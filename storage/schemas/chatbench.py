@@ -219,7 +219,7 @@ def _phases_in_order() -> Rule:
 
 
 def _one_key() -> Rule:
-    """The same answer is not right in one row and wrong in another, and no two options are right."""
+    """No answer is right in one row and wrong in another, and no two options are right."""
     keys: dict[str, str] = {}
     wrong: set[tuple[str, str]] = set()
 
