@@ -46,7 +46,7 @@ SAID = (
 
 @dataclass(frozen=True, slots=True)
 class PreviewTarget:
-    """Where a preview starts: a step's folded path (the beginning unless given), factors, and a language."""
+    """The start of a preview: a step's folded path (the beginning unless given), factors, and a language."""
 
     step: str = ""
     factors: Mapping[str, str] = field(default_factory=dict)

@@ -88,7 +88,7 @@ def next_window(windows: Sequence[WaveWindow]) -> WaveWindow | None:
 
 
 def next_opening(study: Study, history: WaveHistory, now_us: int) -> datetime | None:
-    """When the next wave opens, in the person's time zone; None if it is open, or if the time is not known."""
+    """The time at which the next wave opens, in the person's time zone; None if it is open, or the time unknown."""
     window = next_window(wave_schedule(study, history, now_us))
     if window is None or window.state != "upcoming" or window.opens_us is None:
         return None

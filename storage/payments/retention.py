@@ -38,7 +38,7 @@ class DueSession:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """What to delete now: `ids` alone, or all `data`; `unpaid` wait for a bonus, `next_us` ends the next period."""
+    """The data to delete now: `ids` alone, or all `data`; `unpaid` wait for a bonus, `next_us` ends the next period."""
 
     study: str
     keep_ids_for: str | None

@@ -50,7 +50,7 @@ class ReminderMessage:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """What is posted; the person by the id that exports have."""
+        """The body that is posted; the person by the id that exports have."""
         person = public_id(self.recipient.person, "person")
         about = {"study": self.study.name, "person": person, "wave": self.reminder.window.wave}
         return {**about, "kind": self.reminder.reminder.when, "link": self.recipient.link}

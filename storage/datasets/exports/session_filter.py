@@ -128,7 +128,7 @@ def _counted(
 def _rules(
     connection: Connection, study: str, sessions: SessionFilter
 ) -> Iterator[tuple[str, ColumnElement[bool], Sequence[str]]]:
-    """What the sessions are that do not pass, their condition, and the rule in words. Raises StorageError."""
+    """A name for the sessions that do not pass, their condition, and the rule in words. Raises StorageError."""
     since, until = _period(sessions)
     if not sessions.with_excluded:
         yield EXCLUDED, _seat.excluded.is_not(None), ()
